@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The results of a conversion: tables and hints for people, one JSON object for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import indent
+from typing import TYPE_CHECKING, Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from helia_aot.optimization.plan import PlanOperator
+from helia_aot.optimization.report import Hint, ReportOperator
+
+if TYPE_CHECKING:
+    from helia_aot.api import Conversion
+    from helia_aot.memory.layout import Arena
+
+_NONE = "-"
+
+
+def results(conversion: Conversion, module: Path, *, verbose: int) -> Iterator[RenderableType]:
+    """Gives what the terminal shows after a conversion.
+
+    Args:
+        conversion: What was converted.
+        module: Folder of the written module.
+        verbose: 0 for the folder alone, 1 for tables and hints, 2 for every tensor's place as well.
+    """
+    if verbose > 0:
+        yield _arenas(conversion)
+        if verbose > 1:
+            yield _tensors(conversion)
+        yield _operators(conversion)
+        yield from _hints(conversion.report.hints)
+        if conversion.receipt is not None:
+            yield Text.assemble(("Plan: ", "bold"), conversion.receipt)
+        yield Text.assemble(("Module: ", "bold"), str(module))
+    else:
+        yield Text(str(module))
+
+
+def results_as_json(conversion: Conversion, module: Path) -> str:
+    """Gives the results as one JSON object, keys in a fixed order.
+
+    Sizes are bytes; ``memories`` sums what the arenas use of each memory, both copies of staged
+    constants included.
+    """
+    prefix = conversion.module.prefix
+    arenas = conversion.memory_plan.arenas
+    value = {
+        "module": str(module),
+        "plan_file": str(module / f"{prefix}_plan.json"),
+        "report_file": str(module / f"{prefix}_report.json"),
+        "platform": conversion.platform.name,
+        "memories": _used_by_memory(arenas),
+        "arenas": [_arena_as_json(arena) for arena in arenas],
+        "operators": [_operator_as_json(*pair) for pair in _operator_pairs(conversion)],
+        "hints": [hint.message for hint in conversion.report.hints],
+        "receipt": conversion.receipt,
+        "warnings": list(conversion.warnings),
+    }
+    return json.dumps(value, indent=2)
+
+
+def _used_by_memory(arenas: tuple[Arena, ...]) -> dict[str, int]:
+    used: dict[str, int] = {}
+    for arena in arenas:
+        for memory in {arena.memory: None, arena.source_memory: None}:
+            used[memory] = used.get(memory, 0) + arena.used_bytes
+    return dict(sorted(used.items()))
+
+
+def _arena_as_json(arena: Arena) -> dict[str, Any]:
+    return {
+        "memory": arena.memory,
+        "source_memory": arena.source_memory,
+        "role": arena.role,
+        "used_bytes": arena.used_bytes,
+        "capacity_bytes": arena.capacity_bytes,
+    }
+
+
+def _operator_pairs(conversion: Conversion) -> Iterator[tuple[ReportOperator, PlanOperator]]:
+    return zip(conversion.report.operators, conversion.plan.operators, strict=True)
+
+
+def _operator_as_json(facts: ReportOperator, choices: PlanOperator) -> dict[str, Any]:
+    return {
+        "id": facts.id,
+        "op_type": facts.op_type,
+        "entry": facts.entry,
+        "macs": facts.macs,
+        "mac_share": facts.mac_share,
+        "knobs": {name: choice.value for name, choice in choices.knobs.items()},
+    }
+
+
+def _arenas(conversion: Conversion) -> Table:
+    table = Table(title="Memory", title_justify="left", title_style="bold", box=None)
+    for heading in ("Memory", "Role"):
+        table.add_column(heading)
+    for heading in ("Used", "Capacity"):
+        table.add_column(heading, justify="right")
+    for arena in conversion.memory_plan.arenas:
+        place = f"{arena.memory} (from {arena.source_memory})" if arena.is_staged else arena.memory
+        table.add_row(place, arena.role, _bytes(arena.used_bytes), _bytes(arena.capacity_bytes))
+    return table
+
+
+def _tensors(conversion: Conversion) -> Table:
+    table = Table(title="Tensors", title_justify="left", title_style="bold", box=None)
+    table.add_column("Id", overflow="fold")
+    for heading in ("Role", "Memory"):
+        table.add_column(heading)
+    for heading in ("Offset", "Size"):
+        table.add_column(heading, justify="right")
+    for place in conversion.memory_plan.allocations.values():
+        size = _bytes(place.size_bytes)
+        table.add_row(place.id, place.role, place.memory, f"{place.offset:,}", size)
+    return table
+
+
+def _operators(conversion: Conversion) -> Table:
+    table = Table(title="Operators", title_justify="left", title_style="bold", box=None)
+    for heading in ("Id", "Type", "Entry"):
+        table.add_column(heading, overflow="fold")
+    table.add_column("MACs", justify="right")
+    table.add_column("Choices")
+    for facts, choices in _operator_pairs(conversion):
+        share = f"{facts.mac_share:.1%}" if facts.macs else _NONE
+        entry = facts.entry or _NONE
+        table.add_row(facts.id, facts.op_type, entry, share, _choices(facts, choices))
+    return table
+
+
+def _choices(facts: ReportOperator, choices: PlanOperator) -> str:
+    """Gives the knobs that make a difference for an operator, with their values."""
+    matter = [
+        f"{name}: {choice.value}"
+        for name, choice in choices.knobs.items()
+        if any(alternative.applicable for alternative in facts.alternatives.get(name, []))
+    ]
+    return ", ".join(matter) or _NONE
+
+
+def _hints(hints: list[Hint]) -> Iterator[RenderableType]:
+    if not hints:
+        return
+    yield Text("Optimization hints", "bold")
+    for hint in hints:
+        yield Text(f"  - {hint.message}")
+        yield Text(indent(hint.yaml.rstrip(), " " * 6), "cyan")
+
+
+def _bytes(size_bytes: int) -> str:
+    return f"{size_bytes:,} B"

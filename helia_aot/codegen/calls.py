@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a kernel call as C: its parameter structures and the call itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from helia_aot.operators.spec import Argument, KernelCall, Struct, TensorPointer, Value
+
+
+@dataclass(frozen=True)
+class CallText:
+    """The C text of one call.
+
+    Attributes:
+        declarations: Parameter structures, one statement each.
+        call: The call expression without semicolon, one argument a line.
+    """
+
+    declarations: tuple[str, ...]
+    call: str
+
+
+def render_call(prefix: str, call: KernelCall) -> CallText:
+    """Gives the C text of a kernel call inside a function that has the context as ``ctx``.
+
+    Args:
+        prefix: The module's prefix.
+        call: What to call.
+
+    Returns:
+        Structures without tensor addresses are static constants; the others are made on the stack.
+    """
+    declarations = tuple(
+        _declaration(prefix, argument)
+        for argument in call.arguments
+        if isinstance(argument.value, Struct)
+    )
+    arguments = ",\n        ".join(_expression(prefix, a) for a in call.arguments)
+    return CallText(declarations, f"{call.entry}(\n        {arguments})")
+
+
+def tensor_pointer(prefix: str, pointer: TensorPointer) -> str:
+    """Gives the C expression of a tensor's address in the type that is asked for."""
+    if pointer.tensor_id is None:
+        return "NULL"
+    address = f"ctx->tensor_ptrs[{prefix}_tensor_{pointer.tensor_id}]"
+    if pointer.c_type in ("int8_t *", "const int8_t *", "void *"):
+        return address
+    return f"({pointer.c_type})(void *){address}"
+
+
+def _declaration(prefix: str, argument: Argument) -> str:
+    struct = argument.value
+    assert isinstance(struct, Struct)
+    storage = "const" if _has_address(struct) else "static const"
+    return f"{storage} {struct.c_type} {_variable(argument)} = {_initializer(prefix, struct)};"
+
+
+def _variable(argument: Argument) -> str:
+    # The parameter named ctx would hide the model's context.
+    return "kernel_ctx" if argument.name == "ctx" else argument.name
+
+
+def _expression(prefix: str, argument: Argument) -> str:
+    if isinstance(argument.value, Struct):
+        return f"&{_variable(argument)}"
+    return _value(prefix, argument.value)
+
+
+def _value(prefix: str, value: Value) -> str:
+    match value:
+        case Struct():
+            return _initializer(prefix, value)
+        case TensorPointer():
+            return tensor_pointer(prefix, value)
+        case int():
+            # -2147483648 is not an integer constant in C: the minus applies to 2147483648.
+            return "(-2147483647 - 1)" if value == -(1 << 31) else str(value)
+
+
+def _initializer(prefix: str, struct: Struct) -> str:
+    fields = ", ".join(f".{name} = {_value(prefix, value)}" for name, value in struct.fields)
+    return f"{{ {fields} }}"
+
+
+def _has_address(struct: Struct) -> bool:
+    return any(
+        (isinstance(value, TensorPointer) and value.tensor_id is not None)
+        or (isinstance(value, Struct) and _has_address(value))
+        for _, value in struct.fields
+    )

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From lowered operators and a memory plan to the files of a C module. Touches no disk but the kernel library's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from helia_aot.codegen.calls import render_call
+from helia_aot.codegen.environment import render
+from helia_aot.codegen.module import (
+    ConstantBlob,
+    EmittedFile,
+    Module,
+    ModuleOperator,
+    ModuleTensor,
+)
+from helia_aot.kernels.manifest import (
+    INCLUDE_FILES,
+    public_symbols,
+    read_include,
+    read_source,
+    sources_for,
+)
+from helia_aot.memory.layout import Arena, MemoryPlan
+from helia_aot.memory.residency import (
+    arena_enum_name,
+    in_report_order,
+    plan_hash,
+    runtime_symbol,
+    source_symbol,
+)
+from helia_aot.operators.spec import LoweredOperator
+from helia_aot.version import __version__
+
+PLACEMENT_MEMORIES: Final = ("PSRAM", "DRAM", "MRAM", "SRAM", "DTCM", "ITCM")
+"""Memories that every module has placement macros for, besides those its arenas use."""
+SYMBOLS_HEADER: Final = "helia_nn_symbols.h"
+"""The header through which a bundle renames the kernel library's public symbols."""
+
+
+@dataclass(frozen=True)
+class ModuleSpec:
+    """Everything that the text of a module depends on.
+
+    Attributes:
+        name: Name of the folder and the CMake library.
+        prefix: Prefix of files and symbols.
+        kernel_prefix: Prefix of the bundled kernels' symbols.
+        kernels: ``bundled`` or ``external``.
+        model_file: File name of the model.
+        model_sha256: SHA-256 of the model file.
+        model_text: One sentence about the model.
+        platform_name: Name of the target.
+        core: Core of the target.
+        non_volatile: Memories whose constants are declared const.
+        kernel_floor: Lowest release of ns-cmsis-nn that the module needs, e.g. ``7.37.0``.
+        lowered: Operators in execution order.
+        operators: The same operators as the plan names them.
+        inputs: Inputs of the model.
+        outputs: Outputs of the model.
+        memory_plan: Where everything is.
+        blobs: Payload of each constant arena by region id.
+    """
+
+    name: str
+    prefix: str
+    kernel_prefix: str
+    kernels: str
+    model_file: str
+    model_sha256: str
+    model_text: str
+    platform_name: str
+    core: str
+    non_volatile: frozenset[str]
+    kernel_floor: str
+    lowered: tuple[LoweredOperator, ...]
+    operators: tuple[ModuleOperator, ...]
+    inputs: tuple[ModuleTensor, ...]
+    outputs: tuple[ModuleTensor, ...]
+    memory_plan: MemoryPlan
+    blobs: Mapping[int, bytes]
+
+
+def emit_module(spec: ModuleSpec) -> Module:
+    """Writes the text of every file of a module.
+
+    Returns:
+        The module; the same spec always gives the same bytes.
+    """
+    blobs = tuple(_blob(spec, arena) for arena in spec.memory_plan.arenas if arena.role == "constant")
+    sources = sources_for(sorted({op.entry for op in spec.operators if op.entry}))
+    view = _view(spec, blobs, sources)
+    files = [
+        *(_header(spec, view, kind) for kind in _HEADERS),
+        *(_source(spec, view, kind) for kind in ("context", "model", "tensors")),
+        _constants(spec, view, blobs),
+        *_operator_files(spec, view),
+        EmittedFile("CMakeLists.txt", render("CMakeLists.txt", view)),
+        EmittedFile("README.md", render("README.md", view)),
+    ]
+    if spec.kernels == "bundled":
+        files += _kernel_files(spec.kernel_prefix, sources)
+    return Module(
+        name=spec.name,
+        prefix=spec.prefix,
+        files=tuple(sorted(files, key=lambda file: file.path)),
+        constant_blobs=blobs,
+        kernel_sources=sources,
+        inputs=spec.inputs,
+        outputs=spec.outputs,
+        operators=spec.operators,
+    )
+
+
+def with_files(module: Module, extra: Sequence[EmittedFile]) -> Module:
+    """Gives the module with more files, such as its plan and report."""
+    files = sorted([*module.files, *extra], key=lambda file: file.path)
+    return replace(module, files=tuple(files))
+
+
+_HEADERS: Final = ("common", "compiler", "context", "model", "operators", "platform", "tensors")
+
+
+def _header(spec: ModuleSpec, view: Mapping[str, Any], kind: str) -> EmittedFile:
+    return EmittedFile(f"includes-api/{spec.prefix}_{kind}.h", render(f"{kind}.h", view))
+
+
+def _source(spec: ModuleSpec, view: Mapping[str, Any], kind: str) -> EmittedFile:
+    return EmittedFile(f"src/{spec.prefix}_{kind}.c", render(f"{kind}.c", view))
+
+
+def _operator_files(spec: ModuleSpec, view: Mapping[str, Any]) -> list[EmittedFile]:
+    files = []
+    for lowered in spec.lowered:
+        text = render_call(spec.prefix, lowered.call) if lowered.call else None
+        op = {
+            "name": lowered.name,
+            "op_type": lowered.op_type,
+            "node_id": lowered.node_id,
+            "text": text,
+            "returns_status": lowered.call.returns_status if lowered.call else True,
+        }
+        stem = f"{spec.prefix}_{lowered.name}"
+        op_view = {**view, "op": op}
+        files.append(EmittedFile(f"includes-api/{stem}.h", render("operator.h", op_view)))
+        files.append(EmittedFile(f"src/{stem}.c", render("operator.c", op_view)))
+    return files
+
+
+def _constants(
+    spec: ModuleSpec, view: Mapping[str, Any], blobs: Sequence[ConstantBlob]
+) -> EmittedFile:
+    rows = [
+        {
+            "symbol": blob.symbol,
+            "memory": blob.memory,
+            "alignment": blob.alignment,
+            "const": "const " if blob.is_const else "",
+            "size_bytes": len(blob.data),
+            "text": _bytes_text(blob.data),
+        }
+        for blob in blobs
+    ]
+    text = render("constants.c", {**view, "blobs": rows})
+    return EmittedFile(f"src/{spec.prefix}_constants.c", text)
+
+
+_LINE_BYTES: Final = 24
+
+
+def _bytes_text(data: bytes) -> str:
+    """Spells bytes out in decimal, the shortest form that every compiler parses quickly."""
+    words = [str(value) for value in range(256)]
+    texts = [words[value] for value in data]
+    return ",\n".join(
+        ",".join(texts[i : i + _LINE_BYTES]) for i in range(0, len(texts), _LINE_BYTES)
+    )
+
+
+def _kernel_files(kernel_prefix: str, sources: Sequence[str]) -> list[EmittedFile]:
+    renames = "\n".join(
+        f"#define {symbol} {kernel_prefix}_{symbol}" for symbol in public_symbols(sources)
+    )
+    symbols = (
+        "/* SPDX-License-Identifier: Apache-2.0 */\n"
+        f"/* Generated: gives the bundled kernels the prefix {kernel_prefix}, so that they link beside others. */\n"
+        f"#ifndef HELIA_NN_SYMBOLS_H\n#define HELIA_NN_SYMBOLS_H\n\n{renames}\n\n#endif\n"
+    )
+    files = [
+        EmittedFile(f"kernels/{name}", read_include(name))
+        for name in INCLUDE_FILES
+        if name != SYMBOLS_HEADER
+    ]
+    files += [EmittedFile(f"kernels/{name}", read_source(name)) for name in sources]
+    files.append(EmittedFile(f"kernels/{SYMBOLS_HEADER}", symbols))
+    return files
+
+
+def _blob(spec: ModuleSpec, arena: Arena) -> ConstantBlob:
+    symbol = source_symbol(spec.prefix, arena) or runtime_symbol(spec.prefix, arena)
+    return ConstantBlob(
+        symbol=symbol,
+        memory=arena.source_memory,
+        alignment=arena.alignment,
+        is_const=arena.source_memory in spec.non_volatile,
+        data=spec.blobs[arena.region_id],
+    )
+
+
+def _view(
+    spec: ModuleSpec, blobs: Sequence[ConstantBlob], sources: Sequence[str]
+) -> dict[str, Any]:
+    prefix = spec.prefix
+    arenas = [_arena_view(spec, arena) for arena in spec.memory_plan.arenas]
+    memories = {arena.memory.upper() for arena in spec.memory_plan.arenas} | {
+        blob.memory.upper() for blob in blobs
+    }
+    operators = [
+        {
+            "name": lowered.name,
+            "node_id": lowered.node_id,
+            "op_type": lowered.op_type,
+            "entry": operator.entry,
+            "macs": operator.macs,
+        }
+        for lowered, operator in zip(spec.lowered, spec.operators, strict=True)
+    ]
+    own = ["constants", "context", "model", "tensors", *(op["name"] for op in operators)]
+    return {
+        "p": prefix,
+        "P": prefix.upper(),
+        "version": __version__,
+        "module_name": spec.name,
+        "model_file": spec.model_file,
+        "model_sha256": spec.model_sha256,
+        "model_text": spec.model_text,
+        "platform_name": spec.platform_name,
+        "core": spec.core,
+        "kernels": spec.kernels,
+        "kernel_prefix": spec.kernel_prefix,
+        "floor": spec.kernel_floor,
+        "floor_number": _floor_number(spec.kernel_floor),
+        "placement_memories": [*PLACEMENT_MEMORIES, *sorted(memories - set(PLACEMENT_MEMORIES))],
+        "plan_hash": plan_hash(spec.memory_plan.arenas),
+        "arenas": arenas,
+        "staged": [arena for arena in arenas if arena["is_staged"]],
+        "tensors": [
+            {
+                "id": place.id,
+                "role": place.role,
+                "region": arena_enum_name(prefix, spec.memory_plan.arena_of(place.id)),
+                "offset": place.offset,
+                "size_bytes": place.size_bytes,
+            }
+            for place in in_report_order(spec.memory_plan.allocations.values())
+        ],
+        "inputs": [_io_view(tensor) for tensor in spec.inputs],
+        "outputs": [_io_view(tensor) for tensor in spec.outputs],
+        "operators": operators,
+        "sources": [f"src/{prefix}_{name}.c" for name in own],
+        "kernel_sources": [f"kernels/{name}" for name in sources if name.endswith(".c")],
+    }
+
+
+def _arena_view(spec: ModuleSpec, arena: Arena) -> dict[str, Any]:
+    return {
+        "enum_name": arena_enum_name(spec.prefix, arena),
+        "role": arena.role,
+        "memory": arena.memory,
+        "source_memory": arena.source_memory,
+        "used_bytes": arena.used_bytes,
+        "alignment": arena.alignment,
+        "is_staged": arena.is_staged,
+        "is_cold": arena.role == "constant" and not arena.is_staged,
+        "symbol": runtime_symbol(spec.prefix, arena),
+        "source_symbol": source_symbol(spec.prefix, arena),
+        "source_const": "const " if arena.source_memory in spec.non_volatile else "",
+    }
+
+
+def _io_view(tensor: ModuleTensor) -> dict[str, Any]:
+    return {
+        "id": tensor.id,
+        "name": tensor.name,
+        "dtype": tensor.dtype,
+        "shape": tensor.shape,
+        "elements": int(np.prod(tensor.shape, dtype=np.int64)),
+        "size_bytes": tensor.size_bytes,
+        "zero_point": tensor.zero_point,
+        "scale_text": _float_text(tensor.scale),
+    }
+
+
+def _float_text(value: float) -> str:
+    """Gives a C float literal that reads back to the same 32-bit value."""
+    text = f"{value:.9g}"
+    return f"{text}f" if any(mark in text for mark in ".en") else f"{text}.0f"
+
+
+def _floor_number(floor: str) -> int:
+    major, minor, patch = (int(part) for part in floor.split("."))
+    return major * 10000 + minor * 100 + patch

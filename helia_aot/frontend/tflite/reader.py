@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads a ``.tflite`` file into a :class:`helia_aot.ir.graph.Graph`.
+
+The reader checks that the file is whole and consistent; whether its operators are supported is for the operator
+families to say. Operators that no decoder knows keep ``attributes=None``, so that one later error can name all of them.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import tflite
+from flatbuffers.number_types import Int32Flags
+
+from helia_aot.errors import ModelError, Problem
+from helia_aot.frontend.tflite.decoders import decode_attributes
+from helia_aot.ir.dtypes import DType
+from helia_aot.ir.graph import Graph, Operator, Quantization, Tensor
+
+_IDENTIFIER: Final = b"TFL3"
+_SCHEMA_VERSION: Final = 3
+# Slot of OperatorCode.builtin_code in the flatbuffer's table (field 3 of the schema).
+_BUILTIN_CODE_SLOT: Final = 10
+# What the flatbuffers library and numpy raise when offsets of a damaged file point into nowhere.
+_DAMAGE: Final = (
+    struct.error,
+    IndexError,
+    ValueError,
+    TypeError,
+    OverflowError,
+    RuntimeError,
+    AssertionError,
+    KeyError,
+    AttributeError,
+)
+_DTYPES: Final = {
+    code: DType(name.lower())
+    for name, code in vars(tflite.TensorType).items()
+    if name.isupper() and name.lower() in {dtype.value for dtype in DType}
+}
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A model file as read.
+
+    Attributes:
+        name: File name without folders.
+        data: The bytes of the file.
+        graph: The subgraph that was asked for.
+    """
+
+    name: str
+    data: bytes
+    graph: Graph
+
+
+def read_model(path: Path, subgraph: int = 0) -> ModelFile:
+    """Reads one subgraph of a TFLite model.
+
+    Args:
+        path: The ``.tflite`` file.
+        subgraph: Index of the subgraph to read.
+
+    Returns:
+        The file's bytes and the graph; the same file always gives the same graph.
+
+    Raises:
+        ModelError: The file is missing, is no TFLite model, is damaged, or contradicts itself; every problem found
+            is listed.
+    """
+    data = _read_bytes(path)
+    try:
+        return ModelFile(path.name, data, _Reader(path.name, data).read(subgraph))
+    except ModelError:
+        raise
+    except _DAMAGE as error:
+        raise ModelError(
+            f"{path} is damaged",
+            [Problem(path.name, f"its tables point outside the file ({type(error).__name__}: {error})")],
+            next_step="The file is probably truncated: copy or export it again.",
+        ) from error
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ModelError(
+            f"The model {path} cannot be read",
+            [Problem(str(path), error.strerror or str(error))],
+            next_step="Check model.path; relative paths start at the current directory.",
+        ) from error
+    if len(data) < 8 or data[4:8] != _IDENTIFIER:
+        raise ModelError(
+            f"{path} is not a TFLite model",
+            [Problem(path.name, f"bytes 4 to 7 are {data[4:8]!r}, a TFLite model has {_IDENTIFIER!r}")],
+            next_step="Give a .tflite file as the TFLite/LiteRT converter writes it.",
+        )
+    return data
+
+
+class _Reader:
+    """The state of one read: the flatbuffer and the problems found so far."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self._name = name
+        self._model = tflite.Model.GetRootAs(data, 0)
+        self._problems: list[Problem] = []
+
+    def read(self, index: int) -> Graph:
+        version = self._model.Version()
+        if version != _SCHEMA_VERSION:
+            self._problem("", f"schema version {version}; supported: {_SCHEMA_VERSION}")
+        count = self._model.SubgraphsLength()
+        if not 0 <= index < count:
+            raise ModelError(
+                f"{self._name} has no subgraph {index}",
+                [Problem("model.subgraph", f"the model has {count} subgraph(s), numbered from 0")],
+            )
+        subgraph = self._model.Subgraphs(index)
+        tensors = {
+            str(i): self._tensor(subgraph.Tensors(i), i) for i in range(subgraph.TensorsLength())
+        }
+        operators = tuple(
+            self._operator(subgraph.Operators(i), i, tensors)
+            for i in range(subgraph.OperatorsLength())
+        )
+        inputs = self._ids([subgraph.Inputs(i) for i in range(subgraph.InputsLength())], tensors)
+        outputs = self._ids([subgraph.Outputs(i) for i in range(subgraph.OutputsLength())], tensors)
+        graph = Graph(
+            subgraph=index,
+            tensors=tensors,
+            operators=operators,
+            inputs=tuple(i for i in inputs if i is not None),
+            outputs=tuple(o for o in outputs if o is not None),
+            description=_text(self._model.Description()),
+        )
+        if self._problems:
+            raise ModelError(f"{self._name} contradicts itself", self._problems)
+        return graph
+
+    def _problem(self, where: str, reason: str) -> None:
+        self._problems.append(Problem(f"{self._name} {where}".strip(), reason))
+
+    def _tensor(self, raw: Any, index: int) -> Tensor:
+        shape = tuple(int(raw.Shape(i)) for i in range(raw.ShapeLength()))
+        dtype = _DTYPES.get(raw.Type())
+        if dtype is None:
+            self._problem(f"tensor {index}", f"unknown element type code {raw.Type()}")
+            dtype = DType.VARIANT
+        return Tensor(
+            id=str(index),
+            name=_text(raw.Name()),
+            shape=shape,
+            dtype=dtype,
+            quantization=self._quantization(raw.Quantization(), index),
+            data=self._constant(raw, index, shape, dtype),
+            is_variable=bool(raw.IsVariable()),
+        )
+
+    def _quantization(self, raw: Any, index: int) -> Quantization | None:
+        if raw is None or raw.ScaleLength() == 0:
+            return None
+        scales = tuple(float(value) for value in raw.ScaleAsNumpy())
+        points = (
+            tuple(int(value) for value in raw.ZeroPointAsNumpy())
+            if raw.ZeroPointLength()
+            else (0,) * len(scales)
+        )
+        if len(points) == 1:
+            points *= len(scales)
+        if len(points) != len(scales):
+            self._problem(
+                f"tensor {index}", f"{len(scales)} scales, but {len(points)} zero points"
+            )
+        return Quantization(scales, points, raw.QuantizedDimension())
+
+    def _constant(self, raw: Any, index: int, shape: tuple[int, ...], dtype: DType) -> Any:
+        number = raw.Buffer()
+        if not 0 <= number < self._model.BuffersLength():
+            self._problem(f"tensor {index}", f"buffer {number} does not exist")
+            return None
+        buffer = self._model.Buffers(number)
+        if buffer.DataLength() == 0:
+            return None
+        data = buffer.DataAsNumpy()
+        if not dtype.is_numeric:
+            return data
+        needed = int(np.prod(shape, dtype=np.int64)) * dtype.size_bytes
+        if data.nbytes != needed:
+            self._problem(
+                f"tensor {index}",
+                f"its buffer has {data.nbytes} bytes, shape {list(shape)} of {dtype} needs {needed}",
+            )
+            return None
+        values = np.frombuffer(data.tobytes(), dtype=dtype.numpy.newbyteorder("<")).reshape(shape)
+        return values.astype(dtype.numpy, copy=False)
+
+    def _operator(self, raw: Any, index: int, tensors: dict[str, Tensor]) -> Operator:
+        code = self._model.OperatorCodes(raw.OpcodeIndex())
+        number = _builtin_code(code)
+        op_type = tflite.BUILTIN_OPCODE2NAME.get(number, f"BUILTIN({number})")
+        if op_type == "CUSTOM":
+            op_type = f"CUSTOM({_text(code.CustomCode())})"
+        return Operator(
+            node_id=str(index),
+            op_type=op_type,
+            inputs=self._ids([raw.Inputs(i) for i in range(raw.InputsLength())], tensors),
+            outputs=tuple(
+                i
+                for i in self._ids([raw.Outputs(i) for i in range(raw.OutputsLength())], tensors)
+                if i is not None
+            ),
+            attributes=decode_attributes(op_type, raw.BuiltinOptions()),
+        )
+
+    def _ids(self, indices: list[int], tensors: dict[str, Tensor]) -> tuple[str | None, ...]:
+        ids: list[str | None] = []
+        for index in indices:
+            if index == -1:
+                ids.append(None)
+                continue
+            if str(index) not in tensors:
+                self._problem("graph", f"tensor {index} does not exist")
+                continue
+            ids.append(str(index))
+        return tuple(ids)
+
+
+def _builtin_code(code: Any) -> int:
+    """Gives an operator's code from whichever of the two fields its writer filled.
+
+    Codes above 127 fit the newer field only, older writers know the older field only, and some writers fill the newer
+    field alone; the package's own accessor ignores the newer field for small codes, so it is read directly.
+    """
+    offset = code._tab.Offset(_BUILTIN_CODE_SLOT)
+    newer = code._tab.Get(Int32Flags, offset + code._tab.Pos) if offset else 0
+    return int(max(newer, code.DeprecatedBuiltinCode()))
+
+
+def _text(raw: bytes | None) -> str:
+    return raw.decode("utf-8", errors="replace") if raw else ""

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixed-point arithmetic of TFLite Micro, computed exactly as its preparation code does.
+
+Scales are stored as 32-bit floats; where TFLite Micro multiplies in single precision before it widens to double, so does
+this module: a different order would move multipliers by one unit and outputs with them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from helia_aot.ir.attributes import Activation
+from helia_aot.ir.dtypes import DType
+from helia_aot.ir.graph import Quantization
+
+_Q31_ONE = 1 << 31
+ADD_LEFT_SHIFT_S8 = 20
+"""Headroom that TFLite Micro gives both inputs of an int8 addition before it rescales them."""
+SOFTMAX_INTEGER_BITS = 5
+"""Integer bits of the scaled input difference in TFLite's fixed-point softmax."""
+
+
+def quantize_multiplier(real: float) -> tuple[int, int]:
+    """Splits a real factor into a Q31 multiplier and a power of two.
+
+    Args:
+        real: The factor; not negative.
+
+    Returns:
+        ``(multiplier, shift)`` with ``real ~= multiplier / 2**31 * 2**shift``; ``(0, 0)`` for factors that are zero
+        or too small to matter (TFLite's ``QuantizeMultiplier``).
+    """
+    if real == 0.0:
+        return 0, 0
+    mantissa, shift = math.frexp(real)
+    # std::round: ties away from zero; the mantissa is positive, so floor(x + 0.5) is the same.
+    fixed = math.floor(mantissa * _Q31_ONE + 0.5)
+    if fixed == _Q31_ONE:
+        fixed //= 2
+        shift += 1
+    if shift < -31:
+        return 0, 0
+    if shift > 30:
+        return _Q31_ONE - 1, 30
+    return fixed, shift
+
+
+def convolution_multipliers(
+    input_q: Quantization, filter_q: Quantization, output_q: Quantization, channels: int
+) -> tuple[list[int], list[int]]:
+    """Gives the requantization of each output channel of a convolution.
+
+    The product of the scales is taken in double precision, as TFLite's convolution preparation does.
+
+    Args:
+        input_q: Per-tensor quantization of the input.
+        filter_q: Quantization of the filter, per tensor or with one scale for each channel.
+        output_q: Per-tensor quantization of the output.
+        channels: Number of output channels.
+
+    Returns:
+        Multipliers and shifts, ``channels`` of each.
+    """
+    scales = filter_q.scales if filter_q.is_per_channel else filter_q.scales * channels
+    pairs = [
+        quantize_multiplier(input_q.scale * scale / output_q.scale) for scale in scales
+    ]
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def fully_connected_multiplier(
+    input_q: Quantization, filter_q: Quantization, output_q: Quantization
+) -> tuple[int, int]:
+    """Gives the requantization of a per-tensor fully connected layer.
+
+    Here TFLite multiplies the two scales as 32-bit floats before it widens the product.
+    """
+    product = float(np.float32(input_q.scale) * np.float32(filter_q.scale))
+    return quantize_multiplier(product / output_q.scale)
+
+
+def activation_range(
+    activation: Activation, dtype: DType, output_q: Quantization
+) -> tuple[int, int]:
+    """Gives the smallest and largest quantized output that a fused activation lets pass.
+
+    Raises:
+        ValueError: The activation cannot be fused into a clamp.
+    """
+    info = np.iinfo(dtype.numpy)
+    low, high = int(info.min), int(info.max)
+
+    def quantize(real: float) -> int:
+        scaled = float(np.float32(real) / np.float32(output_q.scale))
+        return output_q.zero_point + math.floor(abs(scaled) + 0.5) * (1 if scaled >= 0 else -1)
+
+    match activation:
+        case "NONE":
+            return low, high
+        case "RELU":
+            return max(low, quantize(0.0)), high
+        case "RELU6":
+            return max(low, quantize(0.0)), min(high, quantize(6.0))
+        case "RELU_N1_TO_1":
+            return max(low, quantize(-1.0)), min(high, quantize(1.0))
+        case _:
+            raise ValueError(f"{activation} is not a clamp")
+
+
+def addition_parameters(
+    first: Quantization, second: Quantization, output: Quantization
+) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+    """Gives ``(multiplier, shift)`` of the first input, the second input and the output of an addition."""
+    twice_max = 2.0 * max(first.scale, second.scale)
+    return (
+        quantize_multiplier(first.scale / twice_max),
+        quantize_multiplier(second.scale / twice_max),
+        quantize_multiplier(twice_max / ((1 << ADD_LEFT_SHIFT_S8) * output.scale)),
+    )
+
+
+def softmax_parameters(beta: float, input_scale: float) -> tuple[int, int, int]:
+    """Gives multiplier, left shift and the smallest difference that still counts in an int8 softmax.
+
+    Args:
+        beta: Softmax temperature factor.
+        input_scale: Scale of the int8 input.
+
+    Returns:
+        ``(multiplier, shift, diff_min)``; differences below ``diff_min`` contribute nothing.
+
+    Raises:
+        ValueError: The scaled factor is not above one, which TFLite's arithmetic does not cover.
+    """
+    factor = min(
+        beta * input_scale * (1 << (31 - SOFTMAX_INTEGER_BITS)), float(_Q31_ONE - 1)
+    )
+    if factor <= 1.0:
+        raise ValueError(f"beta * input scale * 2^26 is {factor:.3g}; it must be above 1")
+    multiplier, shift = quantize_multiplier(factor)
+    reach = ((1 << SOFTMAX_INTEGER_BITS) - 1) * (1 << (31 - SOFTMAX_INTEGER_BITS))
+    return multiplier, shift, -math.floor(reach / (1 << shift))

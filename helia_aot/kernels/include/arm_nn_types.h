@@ -1,0 +1,129 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Parameter structures and status codes of the neural network kernels.
+ *
+ * The names and field orders are those of the CMSIS-NN interface in the dialect of ns-cmsis-nn,
+ * so that generated code links with either library.
+ */
+#ifndef ARM_NN_TYPES_H
+#define ARM_NN_TYPES_H
+
+#include "helia_nn_symbols.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The call dialect: the s8 convolutions take `weight_sum_ctx` as second argument. A module checks this macro, because
+ * a library of the other dialect would link without a word and then read wrong arguments. */
+#define HELIA_NN_DIALECT_NS_CMSIS_NN 1
+
+/* The release of the dialect that is covered (first one with the direct entries), as numbers that `#if` can compare. */
+#define HELIA_NN_VERSION_MAJOR 7
+#define HELIA_NN_VERSION_MINOR 37
+#define HELIA_NN_VERSION_PATCH 0
+#define HELIA_NN_VERSION \
+    (HELIA_NN_VERSION_MAJOR * 10000 + HELIA_NN_VERSION_MINOR * 100 + HELIA_NN_VERSION_PATCH)
+
+/** Result of a kernel call. */
+typedef enum
+{
+    ARM_CMSIS_NN_SUCCESS = 0,        /**< The output is complete. */
+    ARM_CMSIS_NN_ARG_ERROR = -1,     /**< An argument is outside the entry's rule; the output is untouched. */
+    ARM_CMSIS_NN_NO_IMPL_ERROR = -2, /**< The entry exists but not for this build. */
+    ARM_CMSIS_NN_FAILURE = -3        /**< Any other failure. */
+} arm_cmsis_nn_status;
+
+/** A working buffer. */
+typedef struct
+{
+    void *buf;    /**< Start, 4-byte aligned; NULL where an entry needs none. */
+    int32_t size; /**< Bytes. */
+} cmsis_nn_context;
+
+/** Extents of a tensor, NHWC. */
+typedef struct
+{
+    int32_t n; /**< Batches, or output channels of a convolution filter. */
+    int32_t h; /**< Rows. */
+    int32_t w; /**< Columns. */
+    int32_t c; /**< Channels. */
+} cmsis_nn_dims;
+
+/** A pair of horizontal and vertical amounts. */
+typedef struct
+{
+    int32_t w;
+    int32_t h;
+} cmsis_nn_tile;
+
+/** Output range of a fused activation, in quantised units. */
+typedef struct
+{
+    int32_t min;
+    int32_t max;
+} cmsis_nn_activation;
+
+/** Requantisation of a whole tensor. */
+typedef struct
+{
+    int32_t multiplier; /**< Q0.31. */
+    int32_t shift;      /**< Positive: left before the multiplication; negative: rounding right after it. */
+} cmsis_nn_per_tensor_quant_params;
+
+/** Requantisation by output channel. */
+typedef struct
+{
+    int32_t *multiplier; /**< One Q0.31 number for each output channel. */
+    int32_t *shift;      /**< One shift for each output channel, sign as in the per-tensor form. */
+} cmsis_nn_per_channel_quant_params;
+
+/** Requantisation of either kind. */
+typedef struct
+{
+    int32_t *multiplier;
+    int32_t *shift;
+    int32_t is_per_channel; /**< 0: one element; else one for each output channel. */
+} cmsis_nn_quant_params;
+
+/** Parameters of a convolution. */
+typedef struct
+{
+    int32_t input_offset;  /**< Minus the input zero point, -127..128. */
+    int32_t output_offset; /**< The output zero point, -128..127. */
+    cmsis_nn_tile stride;
+    cmsis_nn_tile padding; /**< Left and top padding. */
+    cmsis_nn_tile dilation;
+    cmsis_nn_activation activation;
+} cmsis_nn_conv_params;
+
+/** Parameters of a depthwise convolution. */
+typedef struct
+{
+    int32_t input_offset;  /**< Minus the input zero point, -127..128. */
+    int32_t output_offset; /**< The output zero point, -128..127. */
+    int32_t ch_mult;       /**< Output channels for each input channel. */
+    cmsis_nn_tile stride;
+    cmsis_nn_tile padding; /**< Left and top padding. */
+    cmsis_nn_tile dilation;
+    cmsis_nn_activation activation;
+} cmsis_nn_dw_conv_params;
+
+/** Parameters of a pooling. */
+typedef struct
+{
+    cmsis_nn_tile stride;
+    cmsis_nn_tile padding; /**< Left and top padding. */
+    cmsis_nn_activation activation;
+} cmsis_nn_pool_params;
+
+/** Parameters of a fully connected layer. */
+typedef struct
+{
+    int32_t input_offset;  /**< Minus the input zero point, -127..128. */
+    int32_t filter_offset; /**< Minus the filter zero point; 0 for int8 models. */
+    int32_t output_offset; /**< The output zero point, -128..127. */
+    cmsis_nn_activation activation;
+} cmsis_nn_fc_params;
+
+#endif /* ARM_NN_TYPES_H */

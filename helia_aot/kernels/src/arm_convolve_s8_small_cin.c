@@ -1,0 +1,57 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "arm_nnfunctions.h"
+#include "support_convolve_s8.h"
+
+/* The longest patch of the entry's rule: three vectors. */
+#define MAX_DEPTH 48
+
+arm_cmsis_nn_status arm_convolve_s8_small_cin(const cmsis_nn_context *ctx,
+                                              const cmsis_nn_context *weight_sum_ctx,
+                                              const cmsis_nn_conv_params *conv_params,
+                                              const cmsis_nn_per_channel_quant_params *quant_params,
+                                              const cmsis_nn_dims *input_dims,
+                                              const int8_t *input_data,
+                                              const cmsis_nn_dims *filter_dims,
+                                              const int8_t *filter_data,
+                                              const cmsis_nn_dims *bias_dims,
+                                              const int32_t *bias_data,
+                                              const cmsis_nn_dims *upscale_dims,
+                                              const cmsis_nn_dims *output_dims,
+                                              int8_t *output_data)
+{
+    (void)ctx;
+    (void)bias_dims;
+    const int32_t row_bytes = filter_dims->w * input_dims->c;
+    const int32_t depth = filter_dims->h * row_bytes;
+    if (input_dims->c < 1 || input_dims->c > 3 || filter_dims->c != input_dims->c ||
+        !helia_nn_no_dilation(conv_params) || !helia_nn_no_upscale(upscale_dims) || row_bytes > 16 || depth > MAX_DEPTH ||
+        output_dims->c <= 0 || output_dims->c % 4 != 0)
+    {
+        return ARM_CMSIS_NN_ARG_ERROR;
+    }
+    const helia_nn_output_stage stage =
+        helia_nn_conv_output_stage(weight_sum_ctx, conv_params, quant_params, bias_data);
+    int8_t patch[MAX_DEPTH];
+    for (int32_t n = 0; n < input_dims->n; n++)
+    {
+        for (int32_t y = 0; y < output_dims->h; y++)
+        {
+            for (int32_t x = 0; x < output_dims->w; x++)
+            {
+                helia_nn_gather_patch(input_data,
+                                      input_dims,
+                                      filter_dims,
+                                      conv_params,
+                                      y * conv_params->stride.h - conv_params->padding.h,
+                                      x * conv_params->stride.w - conv_params->padding.w,
+                                      patch);
+                helia_nn_matmul_s8(patch, depth, 1, filter_data, output_dims->c, depth, &stage, output_data);
+                output_data += output_dims->c;
+            }
+        }
+        input_data += input_dims->h * input_dims->w * input_dims->c;
+    }
+    return ARM_CMSIS_NN_SUCCESS;
+}

@@ -1,0 +1,298 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * What the depthwise entries with ch_mult 1 share: the layer as one structure, the portable body, and for Helium the lanes,
+ * the padded rows and the requantisation of 16 outputs.
+ *
+ * Helium bodies work on 16 channels at once. VMULLB and VMULLT give the products of the even and of the odd bytes as 16-bit
+ * numbers, and widening such a vector to 32 bits again takes every second lane. The four accumulators of 16 lanes therefore
+ * hold the lanes {0, 4, 8, 12}, {2, 6, 10, 14}, {1, 5, 9, 13} and {3, 7, 11, 15}; narrowing with VQMOVNB and VQMOVNT puts
+ * them back into memory order. Start values, multipliers and shifts are kept in that order.
+ */
+#ifndef HELIA_NN_SUPPORT_DEPTHWISE_S8_H
+#define HELIA_NN_SUPPORT_DEPTHWISE_S8_H
+
+#include "internal.h"
+
+/* A depthwise layer with ch_mult 1 and one batch. */
+typedef struct
+{
+    const int8_t *input;
+    const int8_t *filter;
+    int8_t *output;
+    const int32_t *sums; /* Folded start values; NULL: use bias and input_offset. */
+    const int32_t *bias; /* Or NULL. */
+    const int32_t *multiplier;
+    const int32_t *shift;
+    void *scratch;
+    int32_t channels;
+    int32_t input_h, input_w;
+    int32_t filter_h, filter_w;
+    int32_t output_h, output_w;
+    int32_t stride_h, stride_w;
+    int32_t pad_h, pad_w;
+    int32_t dilation_w; /* Along the row; between rows it is 1. */
+    int32_t input_offset, output_offset;
+    cmsis_nn_activation activation;
+} helia_nn_depthwise_layer;
+
+/*
+ * Fills `layer`; gives false, with `layer` undefined, outside the rule of the optimised entries: ch_mult 1, one batch, and no
+ * dilation except along a single row with stride 1.
+ *
+ * A layer of one column is turned into one of one row: the bytes are the same, and rows are what the bodies are good at.
+ */
+bool helia_nn_depthwise_layer_init(helia_nn_depthwise_layer *layer,
+                                   const cmsis_nn_context *ctx,
+                                   const cmsis_nn_context *weight_sum_ctx,
+                                   const cmsis_nn_dw_conv_params *dw_conv_params,
+                                   const cmsis_nn_per_channel_quant_params *quant_params,
+                                   const cmsis_nn_dims *input_dims,
+                                   const int8_t *input_data,
+                                   const cmsis_nn_dims *filter_dims,
+                                   const int8_t *filter_data,
+                                   const int32_t *bias_data,
+                                   const cmsis_nn_dims *output_dims,
+                                   int8_t *output_data);
+
+/* Gives the pixels of an input row with its padding, as far as the outputs of a row reach. */
+static inline int32_t helia_nn_depthwise_row_pixels(const helia_nn_depthwise_layer *layer)
+{
+    return (layer->output_w - 1) * layer->stride_w + (layer->filter_w - 1) * layer->dilation_w + 1;
+}
+
+/* Gives how many sets of 16 lanes a row of pixels needs: the channels of 16 bytes repeat after lcm(channels, 16) bytes. */
+int32_t helia_nn_depthwise_lane_sets(int32_t channels);
+
+/* Tells whether the planar body takes the layer. */
+bool helia_nn_depthwise_planar_rule(const helia_nn_depthwise_layer *layer);
+
+#if !defined(HELIA_NN_MVE)
+
+/* The whole layer in portable C. */
+void helia_nn_depthwise_portable(const helia_nn_depthwise_layer *layer);
+
+#else
+
+#define HELIA_NN_LANES 16
+
+/* What 16 lanes need besides their weights, in accumulator order. The weights follow: 16 bytes for each filter tap. */
+typedef struct
+{
+    int32_t start[HELIA_NN_LANES];
+    int32_t multiplier[HELIA_NN_LANES];
+    int32_t shift[HELIA_NN_LANES];
+    int8_t weights[];
+} helia_nn_lanes;
+
+/*
+ * Fills `lanes`: lane i belongs to channel `first_channel + channel_of_lane[i]`.
+ *
+ * Gives true where the quick bodies are exact for these lanes: no weight is -128, so that the sum of two products fits into 16
+ * bits, and every shift is to the right.
+ */
+bool helia_nn_prepare_lanes(helia_nn_lanes *lanes,
+                            const helia_nn_depthwise_layer *layer,
+                            int32_t first_channel,
+                            const uint8_t channel_of_lane[HELIA_NN_LANES]);
+
+/* Input rows with their padding, in `filter_h` slots that are filled in turn. */
+typedef struct
+{
+    int8_t *slots;
+    int32_t slot_bytes;
+    int32_t slot_count;
+    int32_t next_slot; /* Where the next row goes: the oldest row. */
+    int32_t next_row;  /* The next input row, from -pad_h. */
+} helia_nn_row_ring;
+
+/* One row of output vectors. Tap (y, x) of vector i is at row y of the ring, byte `x * tap_step + i * step`. */
+typedef struct
+{
+    const helia_nn_lanes *lanes;
+    const helia_nn_row_ring *ring;
+    int32_t row_offset; /* Bytes from the start of a row to tap 0 of vector 0. */
+    int32_t filter_w;
+    int32_t tap_step;
+    int32_t step;
+    int32_t output_offset;
+    cmsis_nn_activation activation;
+    int8_t *output;
+    int32_t output_step; /* Bytes from one output vector to the next. */
+    int32_t count;       /* Output vectors. */
+    mve_pred16_t stored; /* Bytes of each vector that are written. */
+} helia_nn_depthwise_row;
+
+/* Computes a layer that meets helia_nn_depthwise_planar_rule(). */
+void helia_nn_depthwise_planar(const helia_nn_depthwise_layer *layer);
+
+/* Computes a row where helia_nn_prepare_lanes() gave true. */
+void helia_nn_depthwise_row_quick(const helia_nn_depthwise_row *row);
+
+/* Computes a row for any weights and shifts. */
+void helia_nn_depthwise_row_any(const helia_nn_depthwise_row *row);
+
+static inline helia_nn_row_ring
+helia_nn_row_ring_init(const helia_nn_depthwise_layer *layer, int8_t *slots, int32_t slot_bytes)
+{
+    return (helia_nn_row_ring){slots, slot_bytes, layer->filter_h, 0, -layer->pad_h};
+}
+
+/* Gives row `y` of the window, 0 the topmost. */
+static inline const int8_t *helia_nn_row_ring_row(const helia_nn_row_ring *ring, int32_t y)
+{
+    int32_t slot = ring->next_slot + y;
+    if (slot >= ring->slot_count)
+    {
+        slot -= ring->slot_count;
+    }
+    return ring->slots + slot * ring->slot_bytes;
+}
+
+/* Gives the slot for the next row and its input row in `*row`, or NULL when the window of output row `y` is complete. */
+static inline int8_t *
+helia_nn_row_ring_next(helia_nn_row_ring *ring, const helia_nn_depthwise_layer *layer, int32_t y, int32_t *row)
+{
+    const int32_t top = y * layer->stride_h - layer->pad_h;
+    if (ring->next_row >= top + layer->filter_h)
+    {
+        return NULL;
+    }
+    ring->next_row = helia_nn_max(ring->next_row, top);
+    int8_t *slot = ring->slots + ring->next_slot * ring->slot_bytes;
+    ring->next_slot = ring->next_slot + 1 == ring->slot_count ? 0 : ring->next_slot + 1;
+    *row = ring->next_row++;
+    return slot;
+}
+
+/* Writes `bytes` times `value`, whole vectors: up to 15 bytes more. */
+static inline int8_t *helia_nn_fill_vectors(int8_t *to, int8x16_t value, int32_t vectors)
+{
+    for (int32_t i = 0; i < vectors; i++)
+    {
+        vstrbq_s8(to, value);
+        to += HELIA_NN_LANES;
+    }
+    return to;
+}
+
+/*
+ * Completes the window of output row `y` with slices of 16 channels: 16 bytes for each pixel, padding written out.
+ *
+ * `valid` selects the channels that exist; the others are read as 0.
+ */
+static inline void helia_nn_load_slices(helia_nn_row_ring *ring,
+                                        const helia_nn_depthwise_layer *layer,
+                                        int32_t y,
+                                        int32_t first_channel,
+                                        mve_pred16_t valid,
+                                        int32_t row_pixels)
+{
+    const int8x16_t padding = vdupq_n_s8((int8_t)-layer->input_offset);
+    const int32_t left = helia_nn_min(layer->pad_w, row_pixels);
+    const int32_t inside = helia_nn_min(layer->input_w, row_pixels - left);
+    int32_t row;
+    int8_t *to;
+    while ((to = helia_nn_row_ring_next(ring, layer, y, &row)) != NULL)
+    {
+        if (row < 0 || row >= layer->input_h)
+        {
+            helia_nn_fill_vectors(to, padding, row_pixels);
+            continue;
+        }
+        const int8_t *from = layer->input + row * layer->input_w * layer->channels + first_channel;
+        to = helia_nn_fill_vectors(to, padding, left);
+        for (int32_t i = 0; i < inside; i++)
+        {
+            vstrbq_s8(to, vldrbq_z_s8(from, valid));
+            to += HELIA_NN_LANES;
+            from += layer->channels;
+        }
+        helia_nn_fill_vectors(to, padding, row_pixels - left - inside);
+    }
+}
+
+/* Walks through a layer 16 channels at a time; the rows of the ring hold 16 bytes for each pixel. */
+typedef struct
+{
+    int32_t first_channel;
+    int32_t row_pixels;
+    mve_pred16_t valid; /* The channels that exist. */
+    bool quick;         /* What helia_nn_prepare_lanes() gave. */
+    helia_nn_lanes *lanes;
+    helia_nn_row_ring ring;
+    helia_nn_depthwise_row row;
+} helia_nn_depthwise_slices;
+
+static inline void helia_nn_depthwise_slices_init(helia_nn_depthwise_slices *slices, const helia_nn_depthwise_layer *layer)
+{
+    slices->first_channel = -HELIA_NN_LANES;
+    slices->row_pixels = helia_nn_depthwise_row_pixels(layer);
+    slices->lanes = layer->scratch;
+    slices->row = (helia_nn_depthwise_row){
+        .lanes = slices->lanes,
+        .ring = &slices->ring,
+        .filter_w = layer->filter_w,
+        .tap_step = HELIA_NN_LANES * layer->dilation_w,
+        .step = HELIA_NN_LANES * layer->stride_w,
+        .output_offset = layer->output_offset,
+        .activation = layer->activation,
+        .output_step = layer->channels,
+        .count = layer->output_w,
+    };
+}
+
+/* Goes on to the next 16 channels; gives false after the last. */
+static inline bool helia_nn_depthwise_slices_next(helia_nn_depthwise_slices *slices, const helia_nn_depthwise_layer *layer)
+{
+    slices->first_channel += HELIA_NN_LANES;
+    const int32_t left = layer->channels - slices->first_channel;
+    if (left <= 0)
+    {
+        return false;
+    }
+    /* Lanes without a channel repeat the last one: their results are not stored, but their weights and shifts count. */
+    const uint8x16_t lane = vidupq_n_u8(0, 1);
+    uint8_t channel_of_lane[HELIA_NN_LANES];
+    vstrbq_u8(channel_of_lane, vminq_u8(lane, vdupq_n_u8((uint8_t)(helia_nn_min(left, HELIA_NN_LANES) - 1))));
+    slices->quick = helia_nn_prepare_lanes(slices->lanes, layer, slices->first_channel, channel_of_lane);
+    slices->valid = vctp8q((uint32_t)left);
+    slices->row.stored = slices->valid;
+    int8_t *slots = slices->lanes->weights + HELIA_NN_LANES * layer->filter_h * layer->filter_w;
+    slices->ring = helia_nn_row_ring_init(layer, slots, HELIA_NN_LANES * slices->row_pixels);
+    return true;
+}
+
+/* Makes output row `y` ready to be computed. */
+static inline void
+helia_nn_depthwise_slices_row(helia_nn_depthwise_slices *slices, const helia_nn_depthwise_layer *layer, int32_t y)
+{
+    helia_nn_load_slices(&slices->ring, layer, y, slices->first_channel, slices->valid, slices->row_pixels);
+    slices->row.output = layer->output + y * layer->output_w * layer->channels + slices->first_channel;
+}
+
+/* Requantises four accumulators whose shifts are all to the right. */
+static inline int32x4_t helia_nn_requantize_right_s32x4(int32x4_t value, int32x4_t multiplier, int32x4_t shift)
+{
+    value = vqrdmulhq_s32(value, multiplier);
+    /* value + (value >> 31): ties of the rounding shift go away from zero. The high half of the doubled product with 1 is
+     * the sign, so that one instruction of the multiply pipeline does it. */
+    value = vqdmlahq_n_s32(value, value, 1);
+    return vrshlq_s32(value, shift);
+}
+
+/* Gives 16 outputs in memory order of four requantised accumulators. */
+static inline int8x16_t helia_nn_narrow_outputs(
+    int32x4_t lanes0, int32x4_t lanes2, int32x4_t lanes1, int32x4_t lanes3, int32_t offset, cmsis_nn_activation activation)
+{
+    int16x8_t even = vqmovntq_s32(vqmovnbq_s32(vuninitializedq_s16(), lanes0), lanes2);
+    int16x8_t odd = vqmovntq_s32(vqmovnbq_s32(vuninitializedq_s16(), lanes1), lanes3);
+    even = vqaddq_n_s16(even, (int16_t)offset);
+    odd = vqaddq_n_s16(odd, (int16_t)offset);
+    const int8x16_t all = vqmovntq_s16(vqmovnbq_s16(vuninitializedq_s8(), even), odd);
+    return vminq_s8(vmaxq_s8(all, vdupq_n_s8((int8_t)activation.min)), vdupq_n_s8((int8_t)activation.max));
+}
+
+#endif /* HELIA_NN_MVE */
+
+#endif /* HELIA_NN_SUPPORT_DEPTHWISE_S8_H */

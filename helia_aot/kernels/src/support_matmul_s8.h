@@ -1,0 +1,39 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The int8 matrix product with requantisation that convolutions and fully connected layers share.
+ */
+#ifndef HELIA_NN_SUPPORT_MATMUL_S8_H
+#define HELIA_NN_SUPPORT_MATMUL_S8_H
+
+#include "internal.h"
+
+/* From an accumulator to an int8 output. */
+typedef struct
+{
+    const int32_t *sums;       /* Folded start values, one for each channel; NULL: use bias and input_offset. */
+    const int32_t *bias;       /* One for each channel, or NULL. */
+    int32_t input_offset;      /* Added to each input where `sums` is NULL. */
+    const int32_t *multiplier; /* One for each channel, or one in all. */
+    const int32_t *shift;      /* As `multiplier`. */
+    bool per_channel;          /* How many multipliers and shifts there are. */
+    int32_t output_offset;
+    cmsis_nn_activation activation;
+} helia_nn_output_stage;
+
+/*
+ * output[r][c] = requantise(start[c] + sum over k of lhs[r][k] * rhs[c][k])
+ *
+ * lhs: `rows` rows of `depth` bytes, `lhs_stride` bytes apart (rows may overlap); rhs: `channels` rows of `depth` bytes;
+ * output: `rows` rows of `channels` bytes, dense.
+ */
+void helia_nn_matmul_s8(const int8_t *lhs,
+                        int32_t lhs_stride,
+                        int32_t rows,
+                        const int8_t *rhs,
+                        int32_t channels,
+                        int32_t depth,
+                        const helia_nn_output_stage *stage,
+                        int8_t *output);
+
+#endif /* HELIA_NN_SUPPORT_MATMUL_S8_H */

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory planning: lifetimes, planners, placement and the residency record."""

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a memory plan fits, and if not, why not and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from helia_aot.errors import BudgetError, Problem
+from helia_aot.memory.layout import Allocation, Arena, MemoryPlan, align_up
+from helia_aot.memory.lifetimes import live_at_peak, merge_aliases
+from helia_aot.memory.requests import TensorRequest
+
+_CONTRIBUTORS = 5
+
+
+def check_capacities(
+    plan: MemoryPlan, requests: Sequence[TensorRequest], size_bytes: Mapping[str, int]
+) -> None:
+    """Checks every memory against its capacity.
+
+    Raises:
+        BudgetError: At least one memory is too small. It names each such memory, the bytes needed
+            and available, the arenas, the five largest contributors and what would lower the need.
+    """
+    free = {memory: size - plan.memory_bytes(memory) for memory, size in size_bytes.items()}
+    problems = [
+        _exceeded(memory, plan, requests, size_bytes[memory], free)
+        for memory in size_bytes
+        if free[memory] < 0
+    ]
+    if problems:
+        raise BudgetError("The module does not fit into its memories.", problems)
+
+
+def _exceeded(
+    memory: str,
+    plan: MemoryPlan,
+    requests: Sequence[TensorRequest],
+    size_bytes: int,
+    free: Mapping[str, int],
+) -> Problem:
+    arenas = [arena for arena in plan.arenas if memory in (arena.memory, arena.source_memory)]
+    parts = ", ".join(
+        f"{'source of staged ' if arena.memory != memory else ''}{arena.role} "
+        f"{align_up(arena.used_bytes, arena.alignment)}"
+        for arena in arenas
+    )
+    places = [place for arena in arenas for place in _contributors(arena, plan, requests)]
+    places.sort(key=lambda place: -place.size_bytes)
+    largest = ", ".join(f"{p.id} ({p.role}, {p.size_bytes})" for p in places[:_CONTRIBUTORS])
+    return Problem(
+        memory,
+        f"needs {plan.memory_bytes(memory)} bytes, {size_bytes} are available ({parts}); "
+        f"largest: {largest}",
+        _remedy(places, free),
+    )
+
+
+def _contributors(
+    arena: Arena, plan: MemoryPlan, requests: Sequence[TensorRequest]
+) -> list[Allocation]:
+    """Gives one tensor for each slot that makes the arena as large as it is."""
+    members = [
+        request
+        for request in requests
+        if request.role == arena.role and plan.allocations[request.id].memory == arena.memory
+    ]
+    if arena.role == "scratch":
+        return [plan.allocations[block.root] for block in live_at_peak(merge_aliases(members))]
+    slots: dict[int, Allocation] = {}
+    for member in members:
+        slots.setdefault(plan.allocations[member.id].offset, plan.allocations[member.id])
+    return list(slots.values())
+
+
+def _remedy(places: Sequence[Allocation], free: Mapping[str, int]) -> str:
+    spare = {memory: left for memory, left in free.items() if left > 0}
+    movable = next(
+        (p for p in places if any(left >= p.size_bytes for left in spare.values())), None
+    )
+    if movable is None:
+        return (
+            "use a smaller model, or raise memory.constraints if they are below the target's sizes"
+        )
+    room = ", ".join(f"{memory} ({left} bytes free)" for memory, left in spare.items())
+    return (
+        f"move tensors such as {movable.id} with memory.tensors to {room}, or use a smaller model"
+    )

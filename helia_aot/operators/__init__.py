@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operator families: constraints, kernel routing, costs and lowering."""

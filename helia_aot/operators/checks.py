@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that several operator families share; each gives the reasons why an operator cannot be compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from helia_aot.ir.attributes import Activation
+from helia_aot.ir.dtypes import DType
+from helia_aot.ir.graph import Graph, Operator, Tensor
+
+_CLAMPS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
+
+
+def inputs_of(graph: Graph, operator: Operator) -> list[Tensor | None]:
+    """Gives the operator's input tensors, None where an optional one is absent."""
+    return [None if i is None else graph.tensor(i) for i in operator.inputs]
+
+
+def check_count(operator: Operator, inputs: Sequence[int], outputs: int = 1) -> list[str]:
+    """Checks how many tensors the operator has; ``inputs`` lists the counts allowed."""
+    reasons = []
+    if len(operator.inputs) not in inputs:
+        wanted = " or ".join(str(count) for count in inputs)
+        reasons.append(f"has {len(operator.inputs)} inputs; supported: {wanted}")
+    if len(operator.outputs) != outputs:
+        reasons.append(f"has {len(operator.outputs)} outputs; supported: {outputs}")
+    return reasons
+
+
+def check_int8(role: str, tensor: Tensor | None) -> list[str]:
+    """Checks for an int8 tensor with per-tensor quantization."""
+    if tensor is None:
+        return [f"{role} is absent"]
+    if tensor.dtype is not DType.INT8:
+        return [f"{role} has type {tensor.dtype}; supported: int8"]
+    if tensor.quantization is None:
+        return [f"{role} has no quantization"]
+    if tensor.quantization.is_per_channel:
+        return [f"{role} is quantized per channel; supported: per tensor"]
+    return check_scales(role, tensor)
+
+
+def check_scales(role: str, tensor: Tensor) -> list[str]:
+    """Checks that all scales of a tensor are positive, finite numbers."""
+    scales = tensor.quantization.scales if tensor.quantization else ()
+    if not all(np.isfinite(scale) and scale > 0 for scale in scales):
+        return [f"{role} has a quantization scale that is not positive and finite"]
+    return []
+
+
+def check_filter(tensor: Tensor | None, *, axis: int, channels: int) -> list[str]:
+    """Checks constant int8 weights with zero point 0, quantized per tensor or along ``axis``."""
+    if tensor is None:
+        return ["filter is absent"]
+    if tensor.dtype is not DType.INT8:
+        return [f"filter has type {tensor.dtype}; supported: int8"]
+    if not tensor.is_constant:
+        return ["filter is computed; supported: a constant"]
+    if tensor.quantization is None:
+        return ["filter has no quantization"]
+    reasons = check_scales("filter", tensor)
+    if any(tensor.quantization.zero_points):
+        reasons.append("filter has a zero point other than 0")
+    if tensor.quantization.is_per_channel and (
+        len(tensor.quantization.scales) != channels or tensor.quantization.axis != axis
+    ):
+        reasons.append(
+            f"filter has {len(tensor.quantization.scales)} scales along dimension "
+            f"{tensor.quantization.axis}; supported: {channels} along dimension {axis}"
+        )
+    return reasons
+
+
+def check_bias(tensor: Tensor | None, channels: int) -> list[str]:
+    """Checks an optional constant int32 bias with one value for each channel."""
+    if tensor is None:
+        return []
+    if tensor.dtype is not DType.INT32:
+        return [f"bias has type {tensor.dtype}; supported: int32"]
+    if not tensor.is_constant:
+        return ["bias is computed; supported: a constant"]
+    if tensor.elements != channels:
+        return [f"bias has {tensor.elements} values for {channels} output channels"]
+    return []
+
+
+def check_activation(activation: Activation) -> list[str]:
+    """Checks that a fused activation is a clamp."""
+    if activation not in _CLAMPS:
+        return [f"fused activation {activation}; supported: {', '.join(_CLAMPS)}"]
+    return []
+
+
+def check_rank(role: str, tensor: Tensor | None, ranks: Sequence[int]) -> list[str]:
+    """Checks how many dimensions a tensor has."""
+    if tensor is not None and len(tensor.shape) not in ranks:
+        wanted = " or ".join(str(rank) for rank in ranks)
+        return [f"{role} has shape {list(tensor.shape)}; supported: {wanted} dimensions"]
+    return []
+
+
+def check_same_quantization(first: Tensor, second: Tensor) -> list[str]:
+    """Checks that input and output are quantized alike, as operators that only move or select need it."""
+    if first.quantization != second.quantization:
+        return ["input and output are quantized differently; supported: the same quantization"]
+    return []

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A campaign from its configuration to the written plan: convert, measure, search, verify, write.
+
+The folder of a campaign holds ``ledger.jsonl`` (the truth), ``space.json``, ``<prefix>_plan.json``
+and ``evidence.json``. Any process that runs the same configuration on the same folder continues
+where the last one stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from runners.measure import random_stimulus
+
+from helia_aot.api import Conversion, convert
+from helia_aot.errors import InvariantError, Problem
+from helia_aot.optimization.knobs import KERNEL
+from helia_aot.optimization.plan import OptimizationPlan
+from helia_aot.optimization.report import OptimizationReport
+from helia_aot.optimization.write import dump_json
+from optimizer.config import CampaignConfig
+from optimizer.errors import CampaignError
+from optimizer.evaluate import RunnerFactory, TrialContext
+from optimizer.executor import DeferredExecutor, Executor, ExecutorFactory
+from optimizer.identity import campaign_identity
+from optimizer.progress import Progress
+from optimizer.reproduce import reproduce_command
+from optimizer.search import Search, SearchLimits
+from optimizer.serial_executor import SerialExecutor
+from optimizer.verdict import compare, finalists
+from results.evidence import Comparison, Evidence, measured_plan, search_facts, text_sha256
+from results.files import write_atomically
+from results.ledger import LEDGER_NAME, Ledger, set_aside
+from results.records import TrialRecord
+from results.summary import CampaignSummary, build_summary
+from runners.base import MeasureSettings
+from runners.measurement import Measurement
+from runners.registry import create_runner
+from search_spaces.build import build_space
+from search_spaces.plans import apply, plan_key
+from search_spaces.space import Choice, SearchSpace
+
+SPACE_NAME = "space.json"
+EVIDENCE_NAME = "evidence.json"
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    plan: OptimizationPlan
+    winner: TrialRecord
+    comparisons: tuple[Comparison, ...]
+    is_auto: bool
+    text: str
+
+
+def run_campaign(
+    config: CampaignConfig,
+    *,
+    progress: Progress,
+    fresh: bool = False,
+    create_executor: ExecutorFactory | None = None,
+    runner_factory: RunnerFactory | None = None,
+) -> CampaignSummary:
+    """Runs a campaign to its end, or continues one, and writes its plan.
+
+    Args:
+        config: The campaign.
+        progress: Is told what happens.
+        fresh: Whether to set an existing ledger aside and begin again.
+        create_executor: Starts what runs the evaluations; by default as ``config.ray`` says.
+        runner_factory: Makes the runner; by default the one that ``config.runner`` names.
+
+    Returns:
+        The summary; the files are written.
+
+    Raises:
+        CampaignError: The campaign cannot be continued (each change is named), the baseline cannot
+            be measured, the rig fails, or a file cannot be written.
+        HeliaError: What the conversion of the baseline or the runner raises.
+    """
+    auto = convert(config.convert)
+    space = build_space(auto.plan, auto.report, knobs=config.space.knobs, pins=config.space.pins)
+    create = runner_factory or partial(
+        create_runner, config.runner.name, clock_mhz=config.runner.clock_mhz
+    )
+    context = TrialContext(
+        config=config.convert,
+        stimulus=random_stimulus(auto.module.inputs),
+        settings=MeasureSettings(
+            warmups=config.runner.warmups,
+            repeats=config.runner.repeats,
+            timeout_s=config.runner.timeout_s,
+        ),
+        create_runner=create,
+    )
+    identity = campaign_identity(
+        config,
+        baseline=auto.plan,
+        space=space,
+        runner=create(auto.platform).identity(),
+        stimulus=context.stimulus,
+    )
+    folder = _make_folder(config.out_path)
+    ledger_path = folder / LEDGER_NAME
+    if fresh and (kept := set_aside(ledger_path)):
+        progress.note(f"starting again; the old ledger is kept as {kept}")
+    with Ledger.open(ledger_path, identity) as ledger:
+        _report_opening(ledger, space, progress)
+        write_atomically(folder / SPACE_NAME, space.to_json())
+        start = create_executor or partial(start_executor, config)
+        with closing(DeferredExecutor(partial(start, context))) as executor:
+            search = Search(
+                space,
+                auto.plan,
+                executor=executor,
+                ledger=ledger,
+                identity=identity.runner,
+                progress=progress,
+            )
+            return _run(config, auto, space, ledger, search)
+
+
+def start_executor(config: CampaignConfig, context: TrialContext) -> Executor:
+    """Starts what ``config.ray`` asks for; Ray is imported only when it is used."""
+    if config.ray.workers == 0:
+        return SerialExecutor(context)
+    try:
+        from optimizer.ray_executor import RayExecutor
+    except ModuleNotFoundError as error:
+        raise CampaignError(
+            "Ray is not installed, so evaluations cannot run on workers.",
+            [Problem("ray", str(error))],
+            next_step="pip install 'helia-search[search]', or run in this process with --workers 0",
+        ) from error
+    workers = None if config.ray.workers == "auto" else config.ray.workers
+    return RayExecutor(context, workers=workers, address=config.ray.address)
+
+
+def all_generic(plan: OptimizationPlan, report: OptimizationReport) -> OptimizationPlan | None:
+    """Gives the plan in which every operator calls the general entry; None when none can choose."""
+    generic = next(value for value in KERNEL.values if value != KERNEL.default)
+    choices = [
+        Choice(operator_id=operator.id, knob=KERNEL.name, value=generic)
+        for operator in report.operators
+        if any(
+            item.value == generic and item.applicable
+            for item in operator.alternatives.get(KERNEL.name, ())
+        )
+    ]
+    return apply(plan, choices) if choices else None
+
+
+def _run(
+    config: CampaignConfig, auto: Conversion, space: SearchSpace, ledger: Ledger, search: Search
+) -> CampaignSummary:
+    baseline = search.measure_baseline()
+    generic = all_generic(auto.plan, auto.report)
+    reference = _reference(search, baseline, generic)
+    limits = SearchLimits(trials=config.search.trials, timeout_s=config.search.timeout_s)
+    stop_reason = search.run(sampler=config.search.sampler, seed=config.search.seed, limits=limits)
+    verdict = _decide(auto.plan, space, ledger, search, baseline)
+    written = _final_conversion(config, verdict.plan)
+    folder = config.out_path
+    plan_path = folder / f"{config.convert.module.prefix}_plan.json"
+    plan_text = dump_json(written.plan)
+    evidence = Evidence(
+        plan_file=plan_path.name,
+        plan_sha256=text_sha256(plan_text),
+        plan_key=plan_key(written.plan),
+        is_auto=verdict.is_auto,
+        verdict=verdict.text,
+        identity=ledger.identity,
+        baseline=measured_plan(baseline),
+        reference=None if reference is None else measured_plan(reference),
+        winner=measured_plan(verdict.winner),
+        comparisons=verdict.comparisons,
+        search=search_facts(ledger.entries, space, stop_reason),
+        space=space,
+    )
+    evidence_path = folder / EVIDENCE_NAME
+    write_atomically(plan_path, plan_text)
+    write_atomically(evidence_path, evidence.to_json())
+    return build_summary(
+        evidence,
+        plan_path=str(plan_path),
+        evidence_path=str(evidence_path),
+        reproduce=reproduce_command(
+            config.convert, plan_path=plan_path, module_path=folder / "module"
+        ),
+    )
+
+
+def _reference(
+    search: Search, baseline: TrialRecord, generic: OptimizationPlan | None
+) -> TrialRecord | None:
+    if generic is None:
+        return None
+    if plan_key(generic) == baseline.plan_key:
+        return baseline
+    return search.measure_reference(generic)
+
+
+def _decide(
+    auto_plan: OptimizationPlan,
+    space: SearchSpace,
+    ledger: Ledger,
+    search: Search,
+    baseline: TrialRecord,
+) -> _Verdict:
+    """Verifies the finalists in turn; the first that is really faster wins, else ``auto`` does."""
+    trials = [entry for entry in ledger.entries if isinstance(entry, TrialRecord)]
+    comparisons: list[Comparison] = []
+    for finalist in finalists(trials, baseline):
+        plan = apply(auto_plan, space.choices(finalist.choices))
+        comparisons.append(compare(finalist.plan_key, _repetition(search, auto_plan, plan)))
+        if comparisons[-1].is_faster:
+            return _Verdict(plan, finalist, tuple(comparisons), False, comparisons[-1].reason)
+    text = "no measured plan is faster than auto"
+    if comparisons:
+        text = f"auto is kept: {comparisons[0].reason}"
+    return _Verdict(auto_plan, baseline, tuple(comparisons), True, text)
+
+
+def _repetition(
+    search: Search, baseline: OptimizationPlan, finalist: OptimizationPlan
+) -> Callable[[bool, int], Measurement]:
+    key = plan_key(finalist)
+
+    def measure(is_finalist: bool, slot: int) -> Measurement:
+        plan = finalist if is_finalist else baseline
+        return search.verify(plan, finalist=key, slot=slot).measurement
+
+    return measure
+
+
+def _final_conversion(config: CampaignConfig, plan: OptimizationPlan) -> Conversion:
+    """Converts with the plan, and checks that converting with what comes out changes nothing.
+
+    The second conversion is what a user does with the written plan, so its plan must be the same
+    byte for byte.
+    """
+    written = convert(config.convert, plan=plan)
+    again = convert(config.convert, plan=written.plan)
+    if written.module.files != again.module.files:
+        raise InvariantError("Converting with the written plan does not give the same module.")
+    return written
+
+
+def _make_folder(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CampaignError(
+            f"The folder {folder} cannot be made: {error.strerror}.",
+            next_step="give another folder with --out",
+        ) from error
+    return folder
+
+
+def _report_opening(ledger: Ledger, space: SearchSpace, progress: Progress) -> None:
+    progress.note(
+        f"{space.size:,} plans: {len(space.dimensions)} choices vary, {len(space.pinned)} are "
+        f"pinned, {len(space.dropped)} are fixed (see {SPACE_NAME})"
+    )
+    if ledger.recovered_bytes:
+        progress.note(f"a torn last line of {ledger.recovered_bytes} bytes was cut off the ledger")
+    if ledger.entries:
+        progress.note(f"continuing a campaign with {len(ledger.entries)} ledger entries")

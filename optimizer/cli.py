@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line ``helia-search``: commands and exit codes; heavy imports wait until needed."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from helia_aot.errors import HeliaError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from optimizer.progress import Progress
+
+_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="helia-search",
+    help="Search the best per-operator plan of a TFLite model by measuring on a target.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+
+
+@app.command()
+def run(  # noqa: PLR0913 (one parameter for each option)
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CAMPAIGN_OR_MODEL", help="A campaign file (.yaml), or a model (.tflite)."
+        ),
+    ],
+    trials: Annotated[int | None, typer.Option(help="Plans to measure.")] = None,
+    sampler: Annotated[
+        str | None, typer.Option(help="Who proposes plans: tpe, random or brute_force.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the proposals.")] = None,
+    workers: Annotated[
+        str | None,
+        typer.Option(help="Evaluations side by side; auto: all cores; 0: in this process."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the ledger and the results.")] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Begin again; an existing ledger is kept aside.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Search; the same command again continues after any interruption."""
+    from rich.console import Console
+
+    from optimizer.campaign import run_campaign
+    from optimizer.config import load_campaign_config
+
+    overrides = _overrides(trials=trials, sampler=sampler, seed=seed, workers=workers, out=out)
+    config = load_campaign_config(source, overrides)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    errors = Console(stderr=True, highlight=False)
+    try:
+        with ExitStack() as stack:
+            progress = _progress(errors, stack)
+            summary = run_campaign(config, progress=progress, fresh=fresh)
+    except KeyboardInterrupt:
+        errors.print(
+            "interrupted; nothing measured is lost, the same command continues", markup=False
+        )
+        raise typer.Exit(_INTERRUPTED) from None
+    if as_json:
+        typer.echo(summary.model_dump_json(indent=2))
+        return
+    from helia_aot.cli.messages import print_all
+    from optimizer.console import summary_parts
+
+    print_all(Console(highlight=False), summary_parts(summary))
+
+
+@app.command()
+def measure(
+    path: Annotated[Path, typer.Argument(metavar="CONVERT_YAML", help="A conversion.")],
+    inputs: Annotated[
+        Path | None,
+        typer.Option(help="Inputs (.npz, input_0 ..) and outputs to compare (output_0 ..)."),
+    ] = None,
+    outputs: Annotated[
+        Path | None, typer.Option(help="Where to write what the target computed (.npz).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Convert, build and measure one module; no search."""
+    from runners.measure import measure as measure_module
+    from runners.measure import report_as_json, report_parts
+
+    from helia_aot.config.load import load_convert_config
+
+    report = measure_module(load_convert_config(path), inputs_path=inputs, outputs_path=outputs)
+    if as_json:
+        typer.echo(report_as_json(report))
+    else:
+        from rich.console import Console
+
+        from helia_aot.cli.messages import print_all
+
+        print_all(Console(highlight=False), report_parts(report))
+    if report.measurement.status != "ok" or report.bit_exact is False:
+        raise typer.Exit(8)
+
+
+@app.command()
+def doctor(
+    platform: Annotated[
+        str, typer.Option(help="A name of 'helia-aot platforms list'.")
+    ] = "apollo510_evb",
+    as_json: AsJson = False,
+) -> None:
+    """Show what is installed and whether the runners work; exit code 8 if something is missing."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from optimizer.doctor import run_checks
+
+    checks = run_checks(platform)
+    if as_json:
+        typer.echo(json.dumps([check.model_dump() for check in checks], indent=2))
+    else:
+        console = Console(highlight=False)
+        for check in checks:
+            mark = ("ok      ", "green") if check.is_ok else ("missing ", "bold red")
+            console.print(Text.assemble(mark, (check.name, "bold"), f": {check.detail}"))
+            if check.next_step:
+                console.print(Text(f"        -> {check.next_step}", "cyan"))
+    if not all(check.is_ok for check in checks):
+        raise typer.Exit(8)
+
+
+@app.command()
+def version() -> None:
+    """Print the installed version."""
+    from helia_aot.version import __version__
+
+    typer.echo(__version__)
+
+
+def main() -> None:
+    """Runs the command line; exits with 0, an error's code, 2 for wrong usage, 130 if interrupted."""
+    try:
+        app(prog_name="helia-search")
+    except HeliaError as error:
+        from helia_aot.cli.messages import print_error
+
+        print_error(error)
+        sys.exit(error.exit_code)
+
+
+def _overrides(
+    *,
+    trials: int | None,
+    sampler: str | None,
+    seed: int | None,
+    workers: str | None,
+    out: Path | None,
+) -> dict[str, Any]:
+    search = {"trials": trials, "sampler": sampler, "seed": seed}
+    tree: dict[str, Any] = {}
+    if given := {name: value for name, value in search.items() if value is not None}:
+        tree["search"] = given
+    if workers is not None:
+        tree["ray"] = {"workers": int(workers) if workers.isdecimal() else workers}
+    if out is not None:
+        tree["out"] = out
+    return tree
+
+
+def _progress(console: Console, stack: ExitStack) -> Progress:
+    from optimizer.progress import LiveProgress, PlainProgress
+
+    if console.is_terminal:
+        return stack.enter_context(LiveProgress(console))
+    return PlainProgress(console)
+
+
+if __name__ == "__main__":
+    main()

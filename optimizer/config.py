@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The configuration of a campaign: a YAML file, or nothing but a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, Field, ValidationError
+
+from helia_aot.config.base import StrictModel
+from helia_aot.config.convert import ConvertConfig, FolderName, OperatorRule
+from helia_aot.config.load import merged, read_yaml
+from helia_aot.config.problems import problems_of
+from helia_aot.errors import ConfigError, Problem
+from optimizer.samplers import SamplerName
+from runners.registry import RUNNERS
+
+OBJECTIVES: Final = ("cycles",)
+"""What a campaign can minimise."""
+
+MODEL_SUFFIXES: Final = (".tflite", ".lite")
+CAMPAIGN_SUFFIXES: Final = (".yaml", ".yml")
+
+
+def _known_runner(name: str) -> str:
+    if name not in RUNNERS:
+        raise ValueError(f"not a runner; use one of {', '.join(sorted(RUNNERS))}")
+    return name
+
+
+def _supported_objectives(names: list[str]) -> list[str]:
+    if names != list(OBJECTIVES):
+        raise ValueError(f"not supported; the only objective is [{', '.join(OBJECTIVES)}]")
+    return names
+
+
+class RunnerConfig(StrictModel):
+    """What measures, and how often."""
+
+    name: Annotated[str, AfterValidator(_known_runner)] = Field(
+        "simulator", description="Name of the runner"
+    )
+    clock_mhz: int | None = Field(
+        None, gt=0, description="One of the platform's speeds; null for the lowest"
+    )
+    warmups: int = Field(1, ge=0, description="Runs before the timed ones")
+    repeats: int = Field(1, ge=1, description="Timed runs")
+    timeout_s: float = Field(60.0, gt=0, description="Deadline of one run on the target, seconds")
+
+
+class SpaceConfig(StrictModel):
+    """Which plans are searched."""
+
+    knobs: list[str] | None = Field(None, description="Knobs that vary; null for all")
+    pins: list[OperatorRule] = Field(
+        default_factory=list,
+        description="Rules that fix knobs: type, id, optimization {<knob>: <value>}",
+    )
+
+
+class SearchConfig(StrictModel):
+    """How the space is searched."""
+
+    sampler: SamplerName = Field("tpe", description="Who proposes plans")
+    trials: int = Field(
+        40, ge=1, description="Plans to measure besides the baseline and the all-generic plan"
+    )
+    timeout_s: float | None = Field(
+        None, gt=0, description="Seconds for the search of one process; null for no limit"
+    )
+    seed: int = Field(0, ge=0, description="Seed of the proposals")
+
+
+class RayConfig(StrictModel):
+    """Where evaluations run."""
+
+    address: str | None = Field(
+        None, description="Address of a running Ray cluster; null for this machine"
+    )
+    workers: Annotated[int, Field(ge=0)] | Literal["auto"] = Field(
+        "auto",
+        description="Evaluations side by side; auto for all cores or slots; 0 runs in this process "
+        "without Ray",
+    )
+
+
+class CampaignConfig(StrictModel):
+    """Everything that a campaign depends on, besides the files it names.
+
+    Relative paths count from the current directory, as in a conversion.
+    """
+
+    name: FolderName | None = Field(
+        None, description="Name of the campaign; by default <model file>-<platform>"
+    )
+    convert: ConvertConfig = Field(
+        ..., description="The conversion: a mapping, or the path of its YAML file"
+    )
+    runner: RunnerConfig = Field(default_factory=RunnerConfig, description="What measures")
+    objectives: Annotated[list[str], AfterValidator(_supported_objectives)] = Field(
+        default_factory=lambda: list(OBJECTIVES), description="What is minimised"
+    )
+    space: SpaceConfig = Field(default_factory=SpaceConfig, description="Which plans are searched")
+    search: SearchConfig = Field(
+        default_factory=SearchConfig, description="How the space is searched"
+    )
+    ray: RayConfig = Field(default_factory=RayConfig, description="Where evaluations run")
+    out: Path | None = Field(
+        None, description="Folder of the ledger and the results; by default campaigns/<name>"
+    )
+
+    @property
+    def campaign_name(self) -> str:
+        """The name, or its default."""
+        return self.name or f"{self.convert.model.path.stem}-{self.convert.platform.name}"
+
+    @property
+    def out_path(self) -> Path:
+        """The folder of the ledger and the results, or its default."""
+        return self.out or Path("campaigns") / self.campaign_name
+
+
+def load_campaign_config(
+    source: Path, overrides: Mapping[str, Any] | None = None
+) -> CampaignConfig:
+    """Gives the configuration of a campaign.
+
+    Args:
+        source: A campaign file (``.yaml``), or a model (``.tflite``) that is searched with
+            defaults.
+        overrides: Nested values over those of the file, as from the command line.
+
+    Raises:
+        ConfigError: A file cannot be read, or keys or values are wrong; carries every problem.
+    """
+    if source.suffix.lower() in MODEL_SUFFIXES:
+        tree: dict[str, Any] = {"convert": {"model": {"path": str(source)}}}
+    elif source.suffix.lower() in CAMPAIGN_SUFFIXES:
+        tree = read_yaml(source)
+    else:
+        raise ConfigError(
+            f"{source} is neither a model nor a campaign file.",
+            next_step=f"give a {' or '.join(MODEL_SUFFIXES)} model, or a "
+            f"{' or '.join(CAMPAIGN_SUFFIXES)} file",
+        )
+    if isinstance(tree.get("convert"), str):
+        tree = {**tree, "convert": read_yaml(Path(tree["convert"]))}
+    try:
+        config = CampaignConfig.model_validate(merged(tree, overrides or {}))
+    except ValidationError as error:
+        raise ConfigError(
+            "The campaign is not valid.", problems_of(error, CampaignConfig)
+        ) from error
+    if config.convert.optimization.plan is not None:
+        raise ConfigError(
+            "The campaign is not valid.",
+            [
+                Problem(
+                    "convert.optimization.plan",
+                    "a search proposes plans, so it cannot start from one",
+                    "remove it, or set knobs under operators[].optimization",
+                )
+            ],
+        )
+    return config

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One evaluation of one plan as a pure, picklable function: convert, build, run, compare.
+
+A bad plan and a bad rig are data in the :class:`Measurement`; nothing is raised for them, so that a
+worker stays alive.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from helia_aot.api import Conversion, convert
+from helia_aot.config.convert import ConvertConfig
+from helia_aot.errors import BudgetError, HeliaError
+from helia_aot.optimization.plan import OptimizationPlan
+from helia_aot.platforms.schema import Platform
+from runners.base import MeasureSettings, Runner
+from runners.errors import RunnerError
+from runners.measurement import Measurement, Stimulus
+
+RunnerFactory = Callable[[Platform], Runner]
+"""Makes the runner of a platform; picklable, so that every worker makes its own."""
+
+
+@dataclass(frozen=True)
+class TrialContext:
+    """What all evaluations of a campaign share.
+
+    Attributes:
+        config: The conversion; its ``optimization.plan`` is not set.
+        stimulus: The model inputs that every plan runs on.
+        settings: How often and how long a plan runs.
+        create_runner: Makes the runner.
+    """
+
+    config: ConvertConfig
+    stimulus: Stimulus
+    settings: MeasureSettings
+    create_runner: RunnerFactory
+
+
+@dataclass(frozen=True)
+class TrialJob:
+    """One plan to evaluate.
+
+    Attributes:
+        number: Tells jobs of one process apart.
+        plan: The plan; None measures what ``auto`` chooses.
+        expected_outputs_sha256: Digest that the outputs must have; None accepts any.
+        deadline_s: Wall-clock seconds after which the worker is given up, above 0.
+    """
+
+    number: int
+    plan: OptimizationPlan | None
+    expected_outputs_sha256: str | None
+    deadline_s: float
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The outcome of a job.
+
+    Attributes:
+        job: The job.
+        measurement: Its outcome.
+        seconds: Wall-clock seconds on the worker.
+    """
+
+    job: TrialJob
+    measurement: Measurement
+    seconds: float
+
+
+class Evaluator:
+    """Evaluates jobs of one campaign in this process, with one runner that is made at first use."""
+
+    def __init__(self, context: TrialContext) -> None:
+        self._context = context
+        self._runner: Runner | None = None
+
+    def evaluate(self, job: TrialJob) -> Finished:
+        """Gives the outcome of a job; a failure of any kind is a status of its measurement."""
+        started = time.perf_counter()
+        try:
+            measurement = self._evaluate(job)
+        except (
+            Exception
+        ) as error:  # the boundary of a worker: a bug must not take the campaign down
+            measurement = _unknown(error)
+        return Finished(job, measurement, time.perf_counter() - started)
+
+    def _evaluate(self, job: TrialJob) -> Measurement:
+        context = self._context
+        started = time.perf_counter()
+        try:
+            conversion = convert(context.config, plan=job.plan)
+        except BudgetError as error:
+            return _does_not_fit(error)
+        convert_seconds = time.perf_counter() - started
+        try:
+            measurement = self._measure(conversion)
+        except RunnerError as error:
+            return Measurement(status="rig_bad", stage="build", reason=str(error))
+        measurement = measurement.model_copy(
+            update={"stage_seconds": {"convert": convert_seconds, **measurement.stage_seconds}}
+        )
+        return check_outputs(measurement, job.expected_outputs_sha256)
+
+    def _measure(self, conversion: Conversion) -> Measurement:
+        if self._runner is None:
+            self._runner = self._context.create_runner(conversion.platform)
+        return self._runner.measure(
+            conversion, self._context.stimulus, self._context.settings
+        ).measurement
+
+
+def check_outputs(measurement: Measurement, expected_sha256: str | None) -> Measurement:
+    """Gives the measurement, or a bad plan when its outputs differ in any bit from the expected."""
+    if measurement.status != "ok" or expected_sha256 is None:
+        return measurement
+    if measurement.outputs_sha256 == expected_sha256:
+        return measurement
+    return measurement.model_copy(
+        update={
+            "status": "plan_bad",
+            "stage": "compare",
+            "reason": "the outputs differ from those of the baseline",
+            "evidence": {**measurement.evidence, "expected_outputs_sha256": expected_sha256},
+        }
+    )
+
+
+def _does_not_fit(error: BudgetError) -> Measurement:
+    return Measurement(
+        status="plan_bad",
+        stage="convert",
+        reason=error.summary,
+        evidence={"problems": [str(problem) for problem in error.problems]},
+    )
+
+
+def _unknown(error: Exception) -> Measurement:
+    reason = str(error) if isinstance(error, HeliaError) else f"{type(error).__name__}: {error}"
+    return Measurement(status="unknown", stage="convert", reason=reason or type(error).__name__)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a campaign is, so that a ledger is continued only by the campaign that began it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import helia_aot
+from helia_aot.optimization.plan import OptimizationPlan
+from helia_aot.version import __version__
+from optimizer.config import CampaignConfig
+from results.records import CampaignIdentity
+from runners.measurement import RunnerIdentity, Stimulus, outputs_sha256
+from search_spaces.plans import plan_key
+from search_spaces.space import SearchSpace
+
+_LOCATIONS = {
+    "model": {"path"},
+    "module": {"path"},
+    "force": True,
+    "verbose": True,
+    "log_file": True,
+}
+
+
+def campaign_identity(
+    config: CampaignConfig,
+    *,
+    baseline: OptimizationPlan,
+    space: SearchSpace,
+    runner: RunnerIdentity,
+    stimulus: Stimulus,
+) -> CampaignIdentity:
+    """Gives the identity of a campaign.
+
+    Limits of the search, workers and file locations are not part of it: more trials, or another
+    folder, continue a campaign.
+    """
+    return CampaignIdentity(
+        campaign=config.campaign_name,
+        model_sha256=baseline.model.sha256,
+        subgraph=baseline.model.subgraph,
+        config_sha256=config_sha256(config),
+        baseline_plan_key=plan_key(baseline),
+        space_sha256=space.digest(),
+        compiler=f"helia-aot {__version__} {compiler_sha256()}",
+        runner=runner,
+        stimulus_sha256=outputs_sha256(stimulus.inputs),
+        sampler=config.search.sampler,
+        seed=config.search.seed,
+    )
+
+
+def config_sha256(config: CampaignConfig) -> str:
+    """Gives the SHA-256 over the settings that change what is built or how it is measured."""
+    settings = {
+        "convert": config.convert.model_dump(mode="json", exclude=_LOCATIONS),
+        "runner": config.runner.model_dump(mode="json", exclude={"timeout_s"}),
+    }
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
+def compiler_sha256() -> str:
+    """Gives the SHA-256 over the compiler's own files: a changed one is noticed at the same version."""
+    root = Path(helia_aot.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            digest.update(path.relative_to(root).as_posix().encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()

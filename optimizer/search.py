@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loop of a campaign: ask, evaluate, write to the ledger, tell. It knows no compiler.
+
+Everything that it decides follows from the ledger, so a process that starts on the ledger of a
+killed one goes on where that one stopped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from helia_aot.errors import Problem
+from helia_aot.optimization.plan import OptimizationPlan
+from optimizer.errors import CampaignError, RigError
+from optimizer.evaluate import Finished, TrialJob
+from optimizer.executor import Executor
+from optimizer.progress import CampaignState, Progress
+from optimizer.samplers import SamplerName
+from optimizer.study import CampaignStudy
+from results.ledger import Ledger
+from results.records import RepeatRecord, Role, TrialRecord, known_plans
+from runners.measurement import Measurement, RunnerIdentity
+from search_spaces.plans import apply, plan_key
+from search_spaces.space import SearchSpace
+
+MAX_REPEATS: Final = 20
+"""Proposals of known plans in a row after which a sampler has nothing new to say."""
+
+MAX_ATTEMPTS: Final[Mapping[str, int]] = {"rig_bad": 3, "unknown": 2}
+"""Evaluations of one proposal, by the status that leads to another one."""
+
+MAX_LOST_IN_A_ROW: Final = 5
+"""Evaluations in a row without a conclusive result, after which the rig is at fault."""
+
+FIRST_DEADLINE_S: Final = 600.0
+"""Deadline of evaluations before the first one has shown how long they take."""
+
+DEADLINE_FACTOR: Final = 10.0
+"""Deadline of later evaluations, as a multiple of the baseline's seconds."""
+
+MIN_DEADLINE_S: Final = 120.0
+"""Lowest deadline of an evaluation: a busy machine must not look like a dead worker."""
+
+StopReason = Literal["trials", "exhausted", "repeating", "timeout"]
+
+
+@dataclass(frozen=True)
+class SearchLimits:
+    """When the search ends.
+
+    Attributes:
+        trials: Conclusive search trials, at least 1; repeats and rig faults do not count.
+        timeout_s: Seconds for the search in this process, None for no limit; running trials are
+            finished.
+    """
+
+    trials: int
+    timeout_s: float | None
+
+
+@dataclass(frozen=True)
+class Item:
+    """One evaluation that the loop has asked for.
+
+    Attributes:
+        role: Why.
+        plan: The plan to measure.
+        choices: Its point of the space by dimension name; None when it is outside the space.
+        ask: Number of the proposal, for role ``search``.
+        slot: Position in the verdict's comparison, for role ``verify``.
+        finalist: Plan key that the comparison is about, for role ``verify``.
+    """
+
+    role: Role
+    plan: OptimizationPlan
+    choices: Mapping[str, str] | None = None
+    ask: int | None = None
+    slot: int | None = None
+    finalist: str | None = None
+
+
+class Search:
+    """Measures plans of one campaign.
+
+    Args:
+        space: The space; the baseline plan belongs to it unless pins move it out.
+        baseline: The plan that ``auto`` chooses.
+        executor: Runs the evaluations.
+        ledger: Receives every result; its lines are replayed first.
+        identity: What must have measured a result for it to count.
+        progress: Is told about every event.
+    """
+
+    def __init__(
+        self,
+        space: SearchSpace,
+        baseline: OptimizationPlan,
+        *,
+        executor: Executor,
+        ledger: Ledger,
+        identity: RunnerIdentity,
+        progress: Progress,
+    ) -> None:
+        self._space = space
+        self._baseline = baseline
+        self._executor = executor
+        self._ledger = ledger
+        self._identity = identity
+        self._progress = progress
+        self._running: dict[int, tuple[Item, int]] = {}
+        self._next_job = 0
+        self._lost_in_a_row = 0
+        self._finished_here = 0
+        self._total = 0
+        self._stage = "baseline"
+        self._expected_sha256: str | None = None
+        self._deadline_s = FIRST_DEADLINE_S
+
+    def measure(self, item: Item) -> TrialRecord:
+        """Gives the record of one evaluation, from the ledger or else by running it."""
+        key = plan_key(item.plan)
+        for entry in self._ledger.entries:
+            if (
+                isinstance(entry, TrialRecord)
+                and entry.is_conclusive
+                and (
+                    (entry.role, entry.plan_key, entry.slot, entry.finalist)
+                    == (item.role, key, item.slot, item.finalist)
+                )
+            ):
+                return entry
+        self._submit(item)
+        while True:
+            for record in self._collect():
+                return record
+
+    def measure_baseline(self) -> TrialRecord:
+        """Gives the baseline's record; its outputs are what every other plan must compute.
+
+        Raises:
+            CampaignError: The baseline cannot be measured, so nothing can be compared with it.
+        """
+        self._show()
+        record = self.measure(Item("baseline", self._baseline, self._point(self._baseline)))
+        measurement = record.measurement
+        if measurement.status != "ok":
+            raise CampaignError(
+                "The plan that auto chooses cannot be measured; there is nothing to compare with.",
+                [Problem(f"{measurement.status} at {measurement.stage}", measurement.reason)],
+                next_step="try helia-search measure; helia-search doctor checks the tools",
+            )
+        self._expected_sha256 = measurement.outputs_sha256
+        self._deadline_s = max(MIN_DEADLINE_S, DEADLINE_FACTOR * record.seconds)
+        return record
+
+    def measure_reference(self, plan: OptimizationPlan) -> TrialRecord:
+        """Gives the record of a plan to compare with; a failure is a row of the summary, not an error."""
+        self._stage = "reference"
+        self._show()
+        return self.measure(Item("reference", plan, self._point(plan)))
+
+    def verify(self, plan: OptimizationPlan, *, finalist: str, slot: int) -> TrialRecord:
+        """Gives one repetition for the comparison that decides on a finalist."""
+        self._stage = "verify"
+        self._show()
+        return self.measure(Item("verify", plan, slot=slot, finalist=finalist))
+
+    def run(self, *, sampler: SamplerName, seed: int, limits: SearchLimits) -> StopReason:
+        """Proposes and measures plans until a limit is met; may be called on a finished ledger.
+
+        With one worker the proposals depend on the seed and the ledger alone. With several they
+        also depend on the order in which evaluations end.
+
+        Raises:
+            RigError: Evaluations fail again and again for reasons that lie outside the plans.
+        """
+        self._stage = "search"
+        self._total = min(limits.trials, self._space.size)
+        study = CampaignStudy(self._space, sampler=sampler, seed=seed)
+        next_ask = study.replay(self._ledger.entries)
+        riders: dict[str, list[int]] = {}
+        repeats_in_a_row = self._trailing_repeats()
+        started_s = time.monotonic()
+        self._finished_here = 0
+        while True:
+            self._show()
+            stop = self._stop_reason(limits, repeats_in_a_row, time.monotonic() - started_s)
+            if stop is not None and not self._running:
+                return stop
+            if stop is None and self._has_room(limits):
+                is_new = self._propose(study, next_ask, riders)
+                repeats_in_a_row = 0 if is_new else repeats_in_a_row + 1
+                next_ask += 1
+                continue
+            for record in self._collect():
+                self._tell(study, record, riders.pop(record.plan_key, []))
+                repeats_in_a_row = 0
+
+    def _propose(self, study: CampaignStudy, ask: int, riders: dict[str, list[int]]) -> bool:
+        """Asks once; starts a new plan and says so, or answers a repeat."""
+        choices = study.ask(ask)
+        plan = apply(self._baseline, self._space.choices(choices))
+        key = plan_key(plan)
+        if known := known_plans(self._ledger.entries).get(key):
+            self._ledger.append(RepeatRecord(ask=ask, plan_key=key))
+            study.tell(ask, known.measurement)
+            return False
+        if any(plan_key(item.plan) == key for item, _ in self._running.values()):
+            riders.setdefault(key, []).append(ask)
+            return False
+        self._submit(Item("search", plan, choices, ask=ask))
+        return True
+
+    def _tell(self, study: CampaignStudy, record: TrialRecord, riders: list[int]) -> None:
+        if record.ask is None:
+            raise AssertionError("only proposals run during the search")
+        study.tell(record.ask, record.measurement)
+        for ask in riders:
+            if record.is_settled:
+                self._ledger.append(RepeatRecord(ask=ask, plan_key=record.plan_key))
+            study.tell(ask, record.measurement)
+
+    def _stop_reason(
+        self, limits: SearchLimits, repeats_in_a_row: int, elapsed_s: float
+    ) -> StopReason | None:
+        if self._seen_plans() >= self._space.size:
+            return "exhausted"
+        if self._search_trials() >= limits.trials:
+            return "trials"
+        if limits.timeout_s is not None and elapsed_s >= limits.timeout_s:
+            return "timeout"
+        return "repeating" if repeats_in_a_row >= MAX_REPEATS else None
+
+    def _has_room(self, limits: SearchLimits) -> bool:
+        out = len(self._running)
+        return (
+            out < self._executor.workers
+            and self._search_trials() + out < limits.trials
+            and self._seen_plans() + out < self._space.size
+        )
+
+    def _submit(self, item: Item, attempt: int = 1) -> None:
+        job = TrialJob(self._next_job, item.plan, self._expected_sha256, self._deadline_s)
+        self._next_job += 1
+        self._running[job.number] = (item, attempt)
+        self._executor.submit(job)
+
+    def _collect(self) -> list[TrialRecord]:
+        """Waits for evaluations and writes those that are decided; starts others again."""
+        records = []
+        for finished in self._executor.wait(timeout_s=1.0):
+            item, attempt = self._running.pop(finished.job.number)
+            measurement = self._trusted(finished.measurement)
+            if attempt < MAX_ATTEMPTS.get(measurement.status, 1):
+                self._progress.note(
+                    f"{measurement.status}: {measurement.reason}; trying again "
+                    f"({attempt + 1} of {MAX_ATTEMPTS[measurement.status]})"
+                )
+                self._submit(item, attempt + 1)
+                continue
+            records.append(self._write(item, finished, measurement, attempt))
+        return records
+
+    def _trusted(self, measurement: Measurement) -> Measurement:
+        """Refuses a result that something else than the campaign's runner measured."""
+        if measurement.identity is None or measurement.identity == self._identity:
+            return measurement
+        return Measurement(
+            status="rig_bad",
+            stage="result",
+            reason="a worker has another runner or toolchain than this campaign",
+            evidence={"identity": measurement.identity.model_dump(mode="json")},
+            identity=measurement.identity,
+        )
+
+    def _write(
+        self, item: Item, finished: Finished, measurement: Measurement, attempts: int
+    ) -> TrialRecord:
+        record = TrialRecord(
+            role=item.role,
+            ask=item.ask,
+            plan_key=plan_key(item.plan),
+            in_space=item.choices is not None,
+            choices=dict(item.choices or {}),
+            slot=item.slot,
+            finalist=item.finalist,
+            attempts=attempts,
+            seconds=finished.seconds,
+            measurement=measurement,
+        )
+        self._ledger.append(record)
+        self._finished_here += 1
+        self._lost_in_a_row = 0 if record.is_conclusive else self._lost_in_a_row + 1
+        if self._lost_in_a_row >= MAX_LOST_IN_A_ROW:
+            raise RigError(
+                f"{self._lost_in_a_row} evaluations in a row gave no result.",
+                [Problem(f"{measurement.status} at {measurement.stage}", measurement.reason)],
+                next_step="helia-search doctor checks the tools; the same command continues",
+            )
+        return record
+
+    def _point(self, plan: OptimizationPlan) -> dict[str, str] | None:
+        """Gives a plan's point of the space; None when a pin, or a knob that does not vary, keeps it outside."""
+        value_of = {
+            (operator.id, knob): choice.value
+            for operator in plan.operators
+            for knob, choice in operator.knobs.items()
+        }
+        point = {}
+        for dimension in self._space.dimensions:
+            value = value_of[dimension.operator_id, dimension.knob]
+            if value not in dimension.choices:
+                return None
+            point[dimension.name] = value
+        inside = apply(self._baseline, self._space.choices(point))
+        return point if plan_key(inside) == plan_key(plan) else None
+
+    def _trailing_repeats(self) -> int:
+        """Counts the repeats since the last new plan, so that a stopped run of repeats is not begun again."""
+        count = 0
+        for entry in reversed(self._ledger.entries):
+            if isinstance(entry, RepeatRecord):
+                count += 1
+            elif entry.role == "search":
+                break
+        return count
+
+    def _search_trials(self) -> int:
+        return sum(
+            isinstance(entry, TrialRecord) and entry.role == "search" and entry.is_conclusive
+            for entry in self._ledger.entries
+        )
+
+    def _seen_plans(self) -> int:
+        return sum(record.in_space for record in known_plans(self._ledger.entries).values())
+
+    def _show(self) -> None:
+        trials = [entry for entry in self._ledger.entries if isinstance(entry, TrialRecord)]
+        baseline = [
+            record.measurement.best_cycles
+            for record in trials
+            if record.role == "baseline" and record.measurement.status == "ok"
+        ]
+        measured = [
+            record.measurement.best_cycles
+            for record in trials
+            if record.role != "verify" and record.measurement.status == "ok"
+        ]
+        failures = Counter(
+            record.measurement.status for record in trials if record.measurement.status != "ok"
+        )
+        self._progress.update(
+            CampaignState(
+                stage=self._stage,
+                trials=self._search_trials(),
+                total=self._total,
+                best_cycles=min(measured, default=None),
+                baseline_cycles=baseline[0] if baseline else None,
+                failures=failures,
+                repeats=sum(isinstance(entry, RepeatRecord) for entry in self._ledger.entries),
+                finished_here=self._finished_here if self._stage == "search" else 0,
+            )
+        )

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which plan a campaign writes: a finalist only when repetitions show that it is faster than ``auto``.
+
+A finalist and the baseline are measured in the order baseline, finalist, finalist, baseline, so
+that a slow drift of the rig hits both alike. The measurement that made a plan a finalist does not
+count: it was chosen for being low.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import median_low
+from typing import Final
+
+from results.evidence import Comparison
+from results.records import TrialRecord
+from runners.measurement import Measurement
+
+MAX_FINALISTS: Final = 3
+"""How many plans may be verified; each further one is another chance to be fooled by noise."""
+
+ROUND: Final = (False, True, True, False)
+"""One round of the comparison; True is the finalist."""
+
+NOISY_ROUNDS: Final = 3
+"""Rounds when the first one shows any spread; a deterministic runner needs one."""
+
+
+def finalists(records: Sequence[TrialRecord], baseline: TrialRecord) -> tuple[TrialRecord, ...]:
+    """Gives the plans to verify, fastest first: points of the space that measured faster than the baseline.
+
+    Of equally fast plans the one with fewer changes against the baseline comes first.
+    """
+    best: dict[str, TrialRecord] = {}
+    limit = baseline.measurement.best_cycles
+    for record in records:
+        is_candidate = record.role in ("search", "reference") and record.in_space
+        if is_candidate and record.measurement.status == "ok":
+            best.setdefault(record.plan_key, record)
+    ranked = sorted(
+        (record for record in best.values() if record.measurement.best_cycles < limit),
+        key=lambda record: (
+            record.measurement.best_cycles,
+            sum(baseline.choices.get(name) != value for name, value in record.choices.items()),
+            record.plan_key,
+        ),
+    )
+    return tuple(ranked[:MAX_FINALISTS])
+
+
+def separates(finalist: Sequence[int], baseline: Sequence[int]) -> bool:
+    """Says whether every repetition of the finalist is below every one of the baseline by more than the noise.
+
+    The noise is the larger of the two spreads (highest minus lowest); it is 0 on a deterministic
+    runner.
+    """
+    spread = max(max(finalist) - min(finalist), max(baseline) - min(baseline))
+    return max(finalist) + spread < min(baseline)
+
+
+def compare(plan_key: str, measure: Callable[[bool, int], Measurement]) -> Comparison:
+    """Compares a finalist with the baseline.
+
+    Args:
+        plan_key: The finalist.
+        measure: Gives the repetition of a slot (from 0); its first argument says whether it is the
+            finalist's.
+    """
+    cycles: dict[bool, list[int]] = {True: [], False: []}
+    slot = 0
+    for _ in range(NOISY_ROUNDS):
+        for is_finalist in ROUND:
+            measurement = measure(is_finalist, slot)
+            slot += 1
+            if measurement.status != "ok":
+                who = "finalist" if is_finalist else "baseline"
+                return _result(
+                    plan_key,
+                    cycles,
+                    False,
+                    f"a repetition of the {who} failed: {measurement.reason}",
+                )
+            cycles[is_finalist].append(median_low(measurement.cycles))
+        if all(len(set(values)) == 1 for values in cycles.values()):
+            break
+    if separates(cycles[True], cycles[False]):
+        return _result(plan_key, cycles, True, "every repetition was faster by more than the noise")
+    return _result(plan_key, cycles, False, "the gain does not clear the noise of the repetitions")
+
+
+def _result(
+    plan_key: str, cycles: dict[bool, list[int]], is_faster: bool, reason: str
+) -> Comparison:
+    return Comparison(
+        plan_key=plan_key,
+        finalist_cycles=tuple(cycles[True]),
+        baseline_cycles=tuple(cycles[False]),
+        is_faster=is_faster,
+        reason=reason,
+    )

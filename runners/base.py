@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every runner offers, whatever stands behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from runners.measurement import MeasurementResult, RunnerIdentity, Stimulus
+
+if TYPE_CHECKING:
+    from helia_aot.api import Conversion
+
+
+@dataclass(frozen=True)
+class MeasureSettings:
+    """How one candidate is measured.
+
+    Attributes:
+        warmups: Runs before the timed ones, at least 0; they fill the caches and are reported
+            apart.
+        repeats: Timed runs, at least 1.
+        timeout_s: Deadline of the run on the target, seconds, above 0. The build has a fixed one.
+        keep_dir: Directory that keeps the image, its sources and the logs; None keeps nothing.
+        per_operator: Whether one more run with callbacks measures every operator.
+    """
+
+    warmups: int = 1
+    repeats: int = 1
+    timeout_s: float = 60.0
+    keep_dir: Path | None = None
+    per_operator: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuses settings that no run can have.
+
+        Raises:
+            ValueError: If a number is outside its range.
+        """
+        if self.warmups < 0 or self.repeats < 1 or self.timeout_s <= 0:
+            raise ValueError(f"impossible settings: {self}")
+
+
+class Runner(Protocol):
+    """Builds and measures modules of one platform.
+
+    A runner is cheap to make and serves one caller at a time; separate runners, also in separate
+    processes, do not disturb each other.
+    """
+
+    def identity(self) -> RunnerIdentity:
+        """Gives what this runner is.
+
+        Raises:
+            ToolchainError: If a tool is missing.
+        """
+        ...
+
+    def measure(
+        self, conversion: Conversion, stimulus: Stimulus, settings: MeasureSettings
+    ) -> MeasurementResult:
+        """Builds a converted module, runs it on the stimulus and counts.
+
+        Returns:
+            The measurement; what is wrong with the candidate or the rig is its status.
+
+        Raises:
+            RunnerError: If the stimulus does not fit the model's inputs, or the platform is not
+                the runner's.
+            ToolchainError: If a tool is missing.
+        """
+        ...

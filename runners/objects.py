@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiling with a cache: an object is found again by everything that decides its bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import posixpath
+import re
+import subprocess
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from runners.errors import RunnerError
+from runners.toolchain import Tool
+
+COMPILE_TIMEOUT_S = 120
+MAX_PROCESSES = 2
+
+_FORMAT = b"helia-search object 1"
+_DIGEST_BYTES = 32
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">\n]+)[">]', re.MULTILINE)
+_RIG_MESSAGES = (
+    "No space left on device",
+    "Killed signal terminated program",
+    "virtual memory exhausted",
+    "cannot create temporary",
+)
+
+
+class CandidateFailure(Exception):
+    """A build that gave no image.
+
+    Attributes:
+        status: ``plan_bad`` or ``rig_bad``.
+        stage: ``build`` or ``link``.
+        reason: One sentence.
+        evidence: The messages behind it.
+    """
+
+    def __init__(
+        self, status: str, stage: str, reason: str, evidence: Mapping[str, object] | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.stage = stage
+        self.reason = reason
+        self.evidence = dict(evidence or {})
+
+
+@dataclass(frozen=True)
+class Source:
+    """One translation unit.
+
+    Attributes:
+        path: Its place in the source tree; relative, POSIX.
+        object_path: Where its object goes in the build directory; relative, POSIX.
+        flags: Compiler flags.
+        forced_includes: Headers of the tree that are included before it.
+        cached: Whether its object is worth keeping; not for large data that assembles at once.
+    """
+
+    path: str
+    object_path: str
+    flags: tuple[str, ...]
+    forced_includes: tuple[str, ...] = ()
+    cached: bool = True
+
+
+Tree = Mapping[str, bytes]
+"""All files that a source may include, by relative POSIX path."""
+
+
+def cache_directory() -> Path:
+    """Gives the directory of all caches.
+
+    It is ``$HELIA_CACHE_DIR``, else ``$XDG_CACHE_HOME/helia-search``, else ``~/.cache/helia-search``.
+    """
+    own = os.environ.get("HELIA_CACHE_DIR")
+    if own:
+        return Path(own)
+    shared = os.environ.get("XDG_CACHE_HOME")
+    return (Path(shared) if shared else Path.home() / ".cache") / "helia-search"
+
+
+class ObjectCache:
+    """Objects on disk by key, shared by any number of processes.
+
+    An entry is written beside its place and renamed, so a reader sees all of it or nothing; it starts with a digest
+    of its content, so a damaged one is dropped and compiled again.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def read(self, key: str) -> bytes | None:
+        """Gives the object of a key; None if there is none that is whole."""
+        path = self._path(key)
+        try:
+            entry = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        data = entry[_DIGEST_BYTES:]
+        if hashlib.sha256(data).digest() != entry[:_DIGEST_BYTES]:
+            with suppress(FileNotFoundError):
+                path.unlink()
+            return None
+        return data
+
+    def write(self, key: str, data: bytes) -> None:
+        """Keeps an object.
+
+        Raises:
+            RunnerError: If the cache cannot be written.
+        """
+        path = self._path(key)
+        partial = path.with_name(f"{path.name}.{os.getpid()}-{uuid.uuid4().hex}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            partial.write_bytes(hashlib.sha256(data).digest() + data)
+            partial.replace(path)
+        except OSError as error:
+            with suppress(OSError):
+                partial.unlink()
+            raise RunnerError(
+                f"the object cache {self._directory} cannot be written: {error.strerror}",
+                next_step="set HELIA_CACHE_DIR to a directory that can",
+            ) from error
+
+    def _path(self, key: str) -> Path:
+        return self._directory / key[:2] / f"{key}.o"
+
+
+class Compiler:
+    """Compiles sources of a tree in a build directory.
+
+    Objects do not depend on where that directory is: every path that the compiler sees is relative.
+    """
+
+    def __init__(self, tool: Tool, cache: ObjectCache) -> None:
+        self._tool = tool
+        self._cache = cache
+
+    def compile(self, sources: Sequence[Source], tree: Tree, directory: Path) -> int:
+        """Puts the object of every source at its place in the build directory.
+
+        The tree is written to the directory only if something has to be compiled.
+
+        Args:
+            sources: What to compile.
+            tree: Files that they may include, themselves among them.
+            directory: The build directory; must exist.
+
+        Returns:
+            The number of sources that were not in the cache.
+
+        Raises:
+            CandidateFailure: If a source does not compile.
+        """
+        for folder in {posixpath.dirname(source.object_path) for source in sources}:
+            (directory / folder).mkdir(parents=True, exist_ok=True)
+        missing: list[tuple[Source, str | None]] = []
+        for source in sources:
+            key = self._key(source, tree) if source.cached else None
+            data = self._cache.read(key) if key is not None else None
+            if data is None:
+                missing.append((source, key))
+            else:
+                (directory / source.object_path).write_bytes(data)
+        if missing:
+            write_tree(tree, directory)
+            with ThreadPoolExecutor(MAX_PROCESSES) as pool:
+                list(pool.map(lambda item: self._compile(*item, directory), missing))
+        return sum(key is not None for _, key in missing)
+
+    def _compile(self, source: Source, key: str | None, directory: Path) -> None:
+        includes = [part for path in source.forced_includes for part in ("-include", path)]
+        command = [self._tool.path, *source.flags, *includes, "-c", source.path]
+        stderr = run_tool([*command, "-o", source.object_path], directory, source.path)
+        if stderr is not None:
+            raise CandidateFailure(
+                "plan_bad",
+                "build",
+                f"{source.path} does not compile: {first_error(stderr)}",
+                {"source": source.path, "message": stderr},
+            )
+        if key is not None:
+            self._cache.write(key, (directory / source.object_path).read_bytes())
+
+    def _key(self, source: Source, tree: Tree) -> str:
+        digest = hashlib.sha256(_FORMAT)
+        names = (self._tool.digest, source.path, *source.flags, "", *source.forced_includes)
+        digest.update("\0".join(names).encode())
+        for path in visible_files((source.path, *source.forced_includes), source.flags, tree):
+            digest.update(path.encode() + b"\0" + hashlib.sha256(tree[path]).digest())
+        return digest.hexdigest()
+
+
+def run_tool(command: Sequence[str | Path], directory: Path, subject: str) -> str | None:
+    """Runs a compiler or linker.
+
+    Returns:
+        None if it succeeded, else what it printed as errors.
+
+    Raises:
+        CandidateFailure: ``rig_bad``, if the machine and not the source is at fault.
+    """
+    try:
+        done = subprocess.run(
+            command,
+            cwd=directory,
+            capture_output=True,
+            text=True,
+            timeout=COMPILE_TIMEOUT_S,
+            check=False,
+            env={**os.environ, "LC_ALL": "C"},
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise CandidateFailure(
+            "rig_bad", "build", f"the compiler could not handle {subject}: {error}"
+        ) from error
+    if done.returncode == 0:
+        return None
+    if done.returncode < 0 or any(message in done.stderr for message in _RIG_MESSAGES):
+        raise CandidateFailure(
+            "rig_bad",
+            "build",
+            f"the compiler was stopped while it worked on {subject}",
+            {"message": done.stderr, "exit_code": done.returncode},
+        )
+    return done.stderr or f"exit code {done.returncode} without a message"
+
+
+def first_error(stderr: str) -> str:
+    """Gives the line that says what is wrong."""
+    lines = stderr.splitlines()
+    return next((line for line in lines if "error:" in line.lower()), lines[0])
+
+
+def write_tree(tree: Tree, directory: Path) -> None:
+    """Writes all files of a tree below a directory."""
+    for folder in {posixpath.dirname(path) for path in tree}:
+        (directory / folder).mkdir(parents=True, exist_ok=True)
+    for path, data in tree.items():
+        (directory / path).write_bytes(data)
+
+
+def visible_files(roots: Sequence[str], flags: Sequence[str], tree: Tree) -> list[str]:
+    """Gives every file of a tree that sources can see, sorted.
+
+    Conditions around an ``#include`` are not looked at, so this is all of what is included, or more.
+
+    Args:
+        roots: The source and what is included before it.
+        flags: Compiler flags; ``-I<folder>`` ones are used.
+        tree: All files.
+    """
+    folders = [flag.removeprefix("-I") for flag in flags if flag.startswith("-I")]
+    seen: set[str] = set()
+    pending = list(roots)
+    while pending:
+        path = pending.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        pending.extend(_resolved(path, folders, tree))
+    return sorted(seen)
+
+
+def _resolved(path: str, folders: Sequence[str], tree: Tree) -> Iterator[str]:
+    for name in _includes(tree[path]):
+        for folder in (posixpath.dirname(path), *folders):
+            target = posixpath.normpath(posixpath.join(folder, name))
+            if target in tree:
+                yield target
+                break
+
+
+@lru_cache(maxsize=1024)
+def _includes(data: bytes) -> tuple[str, ...]:
+    return tuple(_INCLUDE.findall(data.decode("utf-8", "replace")))

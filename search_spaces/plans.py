@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans of a space: from choices to a candidate plan, and the key that identifies a plan by its choices."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+from helia_aot.errors import Problem
+from helia_aot.optimization.knobs import KNOBS
+from helia_aot.optimization.plan import KnobChoice, KnobSource, OptimizationPlan, PlanOperator
+from search_spaces.errors import SpaceError
+from search_spaces.space import Choice
+
+
+def apply(plan: OptimizationPlan, choices: Sequence[Choice]) -> OptimizationPlan:
+    """Gives a candidate plan: ``plan`` with the choices replaced, every choice marked as set by a plan.
+
+    Choices that are not named keep their value. The result does not depend on the order of
+    ``choices``.
+
+    Raises:
+        SpaceError: A choice names an operator, knob or value that the plan does not have, or two
+            choices name the same knob of one operator.
+    """
+    wanted = {(choice.operator_id, choice.knob): choice.value for choice in choices}
+    problems = [] if len(wanted) == len(choices) else [Problem("", "a knob is chosen twice")]
+    known = {(operator.id, knob) for operator in plan.operators for knob in operator.knobs}
+    for (operator_id, knob), value in sorted(wanted.items()):
+        if (operator_id, knob) not in known:
+            problems.append(Problem(operator_id, f"the plan has no knob {knob!r} there"))
+        elif value not in KNOBS[knob].values:
+            problems.append(Problem(operator_id, f"knob {knob!r} has no value {value!r}"))
+    if problems:
+        raise SpaceError("The choices do not fit the plan.", problems)
+    operators = [_with_choices(operator, wanted) for operator in plan.operators]
+    return plan.model_copy(update={"operators": operators})
+
+
+def _with_choices(operator: PlanOperator, wanted: dict[tuple[str, str], str]) -> PlanOperator:
+    knobs = {
+        knob: _chosen(knob, choice, wanted.get((operator.id, knob), choice.value))
+        for knob, choice in operator.knobs.items()
+    }
+    return operator.model_copy(update={"knobs": knobs})
+
+
+def _chosen(knob: str, before: KnobChoice, value: str) -> KnobChoice:
+    # A space holds applicable values only, so the registry alone decides whether a new value is approximate.
+    approximate = before.approximate if value == before.value else value in KNOBS[knob].approximate
+    return KnobChoice(
+        value=value,
+        requested=value,
+        resolved_by="plan",
+        source=KnobSource(kind="plan", rule=None),
+        approximate=approximate,
+    )
+
+
+def plan_key(plan: OptimizationPlan) -> str:
+    """Gives the SHA-256 over the plan's choices alone: operator id, knob and value.
+
+    Who asked for a choice, the order of operators and everything else in the plan do not matter.
+    """
+    choices = sorted(
+        (operator.id, knob, choice.value)
+        for operator in plan.operators
+        for knob, choice in operator.knobs.items()
+    )
+    return hashlib.sha256(json.dumps(choices, separators=(",", ":")).encode()).hexdigest()

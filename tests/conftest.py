@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures that more than one part of the suite needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+MODELS = REPOSITORY.parent / "shared" / "models"
+
+
+@pytest.fixture(scope="session")
+def models_dir() -> Path:
+    """The folder of development models with golden outputs; they are no part of the repository."""
+    if not MODELS.is_dir():
+        pytest.skip("the development models are not beside this repository")
+    return MODELS
+
+
+@pytest.fixture(scope="session")
+def digits_model() -> Path:
+    """The model that ships with the repository."""
+    return REPOSITORY / "examples" / "digits" / "digits_int8.tflite"

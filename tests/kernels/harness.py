@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs kernel test cases on the host and on emulated Cortex-M cores.
+
+A :class:`Case` names an entry, its numbers and its tensors; :func:`run_cases` gives one :class:`Outcome` for each. All
+cases of a call go to one process or one emulator start. ``driver.c`` says which numbers and tensors an entry wants, and
+what it checks besides the output (guards, untouched inputs, reads of memory that is not the entry's).
+
+Stream of cases, little-endian: count; for each case the entry name (64 bytes, zero-padded), then int32 numbers: parameter
+count, output bytes, scratch bytes, blob count, parameters, blob sizes (0: NULL pointer); then the blobs, each padded to 4
+bytes. Stream of results: for each case status, problem bits, output bytes (int32), then the output.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import struct
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helia_aot.kernels import manifest
+
+HERE = Path(__file__).parent
+KERNELS = HERE.parents[1] / "helia_aot" / "kernels"
+NAME_BYTES = 64
+SUCCESS, ARG_ERROR = 0, -1
+STATUS_UNKNOWN_ENTRY = 1000
+PROBLEMS = {
+    1: "output guard overwritten",
+    2: "scratch guard overwritten",
+    4: "an input was changed",
+    8: "output depends on memory outside the inputs",
+}
+WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A way to build and run the driver."""
+
+    name: str
+    compiler: str
+    flags: tuple[str, ...]
+    machine: str = ""
+    linker_script: str = ""
+    cases_address: int = 0
+
+
+_M55 = ("-O3", "-mcpu=cortex-m55", "-mfloat-abi=hard", "-mthumb")
+_ARM = "arm-none-eabi-gcc"
+TARGETS = {
+    target.name: target
+    for target in (
+        Target("host", "cc", ("-O2", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")),
+        Target("m55", _ARM, _M55, "mps3-an547", "mps3_an547.ld", 0x60000000),
+        Target("m55-portable", _ARM, (*_M55, "-DHELIA_NN_PORTABLE"), "mps3-an547", "mps3_an547.ld", 0x60000000),
+        Target("m4", _ARM, ("-O3", "-mcpu=cortex-m4", "-mthumb"), "mps2-an386", "mps2_an386.ld", 0x21000000),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kernel call; ``None`` as a tensor is a NULL pointer."""
+
+    entry: str
+    params: Sequence[int]
+    tensors: Sequence[np.ndarray | None]
+    output_bytes: int
+    scratch_bytes: int = 0
+
+    def encode(self) -> bytes:
+        blobs = [b"" if t is None else np.ascontiguousarray(t).tobytes() for t in self.tensors]
+        params = [int(p) for p in self.params]
+        words = [len(params), self.output_bytes, self.scratch_bytes, len(blobs), *params]
+        words += [len(b) for b in blobs]
+        name = self.entry.encode().ljust(NAME_BYTES, b"\0")
+        body = b"".join(b.ljust((len(b) + 3) // 4 * 4, b"\0") for b in blobs)
+        return name + struct.pack(f"<{len(words)}i", *words) + body
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a case did."""
+
+    status: int
+    problems: tuple[str, ...]
+    output: bytes = field(repr=False)
+
+    def array(self, dtype: type = np.int8) -> np.ndarray:
+        return np.frombuffer(self.output, dtype=dtype)
+
+
+def decode(data: bytes, count: int) -> list[Outcome]:
+    outcomes, at = [], 0
+    for _ in range(count):
+        status, bits, size = struct.unpack_from("<3i", data, at)
+        at += 12
+        problems = tuple(text for bit, text in PROBLEMS.items() if bits & bit)
+        outcomes.append(Outcome(status, problems, data[at : at + size]))
+        at += size
+    assert at == len(data), "result stream is longer than its cases"
+    return outcomes
+
+
+def require(target: Target) -> None:
+    """Skips, by name, when a tool of the target is not installed."""
+    for tool in (target.compiler, *(["qemu-system-arm"] if target.machine else [])):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed")
+
+
+SIZE_ENTRIES = {
+    "convolve_buffer_sizes": [
+        "arm_convolve_s8_get_buffer_size",
+        "arm_convolve_s8_get_buffer_size_mve",
+        "arm_convolve_1x1_s8_fast_get_buffer_size",
+        "arm_convolve_1_x_n_s8_get_buffer_size",
+        "arm_convolve_s8_get_weights_sum_size",
+    ],
+    "other_buffer_sizes": [
+        "arm_depthwise_conv_s8_opt_get_buffer_size",
+        "arm_fully_connected_s8_get_buffer_size",
+        "arm_fully_connected_s8_get_buffer_size_mve",
+        "arm_avgpool_s8_get_buffer_size",
+        "arm_avgpool_s8_get_buffer_size_mve",
+    ],
+}
+"""Pseudo entries of the driver that call several real ones."""
+
+
+def build(target: Target, entries: Sequence[str], extra_flags: Sequence[str] = ()) -> Path:
+    """Builds the driver with the sources of the entries; built once for the same text and flags."""
+    real = [name for entry in sorted(set(entries)) for name in SIZE_ENTRIES.get(entry, [entry])]
+    needed = [KERNELS / "src" / name for name in manifest.sources_for(real)]
+    sources = [HERE / "driver.c", *(path for path in needed if path.suffix == ".c")]
+    headers = [path for path in needed if path.suffix == ".h"]
+    headers += [*sorted((KERNELS / "include").glob("*.h")), *sorted(HERE.glob("*.ld"))]
+    command = [target.compiler, *target.flags, *WARNINGS, *extra_flags]
+    command += [f"-I{KERNELS / 'include'}", f"-I{KERNELS / 'src'}"]
+    if target.machine:
+        command += ["-nostartfiles", f"-DDRIVER_CASES=0x{target.cases_address:x}u"]
+    else:
+        command += ["-DDRIVER_HOST"]
+    digest = hashlib.sha256("\0".join(command).encode())
+    for path in (*sources, *headers):
+        digest.update(path.name.encode() + path.read_bytes())
+    builds = Path(tempfile.gettempdir()) / f"helia-kernel-tests-{os.getuid()}"
+    program = builds / digest.hexdigest()[:24] / "driver.elf"
+    if program.exists():
+        return program
+    program.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=program.parent) as scratch:
+        link = ["-L", str(HERE), "-T", target.linker_script] if target.machine else []
+        partial = Path(scratch) / "driver.elf"
+        subprocess.run([*command, *map(str, sources), *link, "-o", str(partial)], check=True)
+        partial.replace(program)  # whole or not at all: several workers may build at once
+    return program
+
+
+def run_cases(target_name: str, cases: Sequence[Case]) -> list[Outcome]:
+    """Runs the cases in order, all in one start of the driver."""
+    target = TARGETS[target_name]
+    require(target)
+    program = build(target, [case.entry for case in cases])
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        stream = struct.pack("<i", len(cases)) + b"".join(case.encode() for case in cases)
+        (folder / "cases.bin").write_bytes(stream)
+        command = run_command(target, program)
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, f"{target_name} driver: exit {done.returncode}\n{done.stderr[-4000:]}"
+        outcomes = decode((folder / "results.bin").read_bytes(), len(cases))
+    for case, outcome in zip(cases, outcomes, strict=True):
+        assert outcome.status != STATUS_UNKNOWN_ENTRY, f"{case.entry} has no adapter in driver.c"
+    return outcomes
+
+
+def run_command(target: Target, program: Path, extra: Sequence[str] = ()) -> list[str]:
+    """The command that reads ``cases.bin`` and writes ``results.bin`` in the working directory."""
+    if not target.machine:
+        return [str(program), "cases.bin", "results.bin"]
+    return [
+        "qemu-system-arm", "-M", target.machine, "-display", "none", "-monitor", "none", "-serial", "none",
+        "-semihosting-config", "enable=on,target=native", *extra,
+        "-device", f"loader,file=cases.bin,addr=0x{target.cases_address:x},force-raw=on",
+        "-kernel", str(program),
+    ]  # fmt: skip
+
+
+def check_cases(target_name: str, cases: Sequence[Case], expected: Sequence[np.ndarray]) -> None:
+    """Runs the cases and compares every output byte; names the first few that differ."""
+    failures = []
+    for index, (case, outcome, want) in enumerate(
+        zip(cases, run_cases(target_name, cases), expected, strict=True)
+    ):
+        got = outcome.array(want.dtype.type)
+        differ = int((got != want.reshape(-1)).sum())
+        if outcome.status != SUCCESS or outcome.problems or differ:
+            failures.append(
+                f"case {index} {case.entry} params {list(case.params)} "
+                f"tensors {[None if t is None else t.shape for t in case.tensors]}: "
+                f"status {outcome.status}, {differ} of {want.size} values differ, {outcome.problems}"
+            )
+    assert not failures, f"{len(failures)} of {len(cases)} cases fail on {target_name}:\n" + "\n".join(failures[:5])
+
+
+def check_rejected(target_name: str, cases: Sequence[Case]) -> None:
+    """Every case must be refused with ARG_ERROR, its output untouched."""
+    for case, outcome in zip(cases, run_cases(target_name, cases), strict=True):
+        assert outcome.status == ARG_ERROR, f"{case.entry} {list(case.params)}: status {outcome.status}"
+        assert not outcome.problems, f"{case.entry} {list(case.params)}: {outcome.problems}"

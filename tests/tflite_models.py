@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds small int8 ``.tflite`` models for tests, operator by operator.
+
+    builder = ModelBuilder()
+    x = builder.tensor((1, 8, 8, 3), scale=0.5, zero_point=3, name="input")
+    y = builder.conv_2d(x, filters, bias, filter_scale=[...], scale=0.7, zero_point=-5)
+    model = builder.build(inputs=[x], outputs=[y])  # bytes
+
+Shapes are NHWC; filters are numpy int8 arrays in TFLite's layout. Biases get the scale input * filter. Every method
+returns the index of its output tensor. The bytes are a function of the calls alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import flatbuffers
+import numpy as np
+import tflite
+
+DTYPES = {
+    "int8": tflite.TensorType.INT8,
+    "int16": tflite.TensorType.INT16,
+    "int32": tflite.TensorType.INT32,
+    "int64": tflite.TensorType.INT64,
+    "float32": tflite.TensorType.FLOAT32,
+}
+PADDINGS = {"same": tflite.Padding.SAME, "valid": tflite.Padding.VALID}
+ACTIVATIONS = {
+    "none": tflite.ActivationFunctionType.NONE,
+    "relu": tflite.ActivationFunctionType.RELU,
+    "relu6": tflite.ActivationFunctionType.RELU6,
+    "relu_n1_to_1": tflite.ActivationFunctionType.RELU_N1_TO_1,
+}
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor to be written."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    name: str
+    scale: tuple[float, ...]
+    zero_point: tuple[int, ...]
+    axis: int
+    data: bytes | None
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An operator to be written; ``options`` is (table name, fields) or None."""
+
+    op_type: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    options: tuple[str, dict[str, Any]] | None
+
+
+def output_extent(size: int, kernel: int, stride: int, dilation: int, padding: str) -> int:
+    """Gives the output rows or columns as TFLite computes them."""
+    if padding == "same":
+        return -(-size // stride)
+    return (size - (kernel - 1) * dilation - 1) // stride + 1
+
+
+class ModelBuilder:
+    """Collects tensors and operators of one subgraph."""
+
+    def __init__(self, subgraph_name: str = "main") -> None:
+        self.subgraph_name = subgraph_name
+        self.tensors: list[Tensor] = []
+        self.operators: list[Operator] = []
+
+    def tensor(
+        self,
+        shape: Sequence[int],
+        *,
+        name: str | None = None,
+        dtype: str = "int8",
+        scale: float | Sequence[float] | None = None,
+        zero_point: int = 0,
+        axis: int = 0,
+        data: np.ndarray | None = None,
+    ) -> int:
+        """Adds a tensor; a sequence of scales is per-axis quantisation along ``axis``."""
+        scales = () if scale is None else tuple(np.atleast_1d(np.asarray(scale, np.float32)).tolist())
+        index = len(self.tensors)
+        self.tensors.append(
+            Tensor(
+                tuple(int(s) for s in shape),
+                dtype,
+                f"tensor_{index}" if name is None else name,
+                scales,
+                (int(zero_point),) * len(scales),
+                axis,
+                None if data is None else np.ascontiguousarray(data, dtype=dtype).tobytes(),
+            )
+        )
+        return index
+
+    def operator(
+        self,
+        op_type: str,
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        options: tuple[str, dict[str, Any]] | None = None,
+    ) -> None:
+        """Adds an operator, e.g. ``CONV_2D``; -1 is an absent input."""
+        self.operators.append(Operator(op_type, tuple(inputs), tuple(outputs), options))
+
+    def constant(self, data: np.ndarray, **fields: Any) -> int:
+        """Adds a constant tensor."""
+        return self.tensor(data.shape, data=data, dtype=str(data.dtype), **fields)
+
+    def _bias(self, bias: np.ndarray | None, x: int, filter_scale: float | Sequence[float]) -> list[int]:
+        if bias is None:
+            return []
+        scale = np.atleast_1d(np.asarray(filter_scale, np.float64)) * self.tensors[x].scale[0]
+        return [self.constant(np.asarray(bias, np.int32), scale=scale)]
+
+    def _output(self, shape: Sequence[int], scale: float, zero_point: int, name: str | None) -> int:
+        return self.tensor(shape, scale=scale, zero_point=zero_point, name=name)
+
+    def conv_2d(
+        self,
+        x: int,
+        filters: np.ndarray,
+        bias: np.ndarray | None,
+        *,
+        filter_scale: float | Sequence[float],
+        scale: float,
+        zero_point: int,
+        stride: tuple[int, int] = (1, 1),
+        dilation: tuple[int, int] = (1, 1),
+        padding: str = "same",
+        activation: str = "none",
+        name: str | None = None,
+    ) -> int:
+        """Adds CONV_2D; filters [C_OUT, K_H, K_W, C_IN]; pairs are (height, width)."""
+        weights = self.constant(filters, scale=filter_scale)
+        n, *size, _ = self.tensors[x].shape
+        extents = zip(size, filters.shape[1:3], stride, dilation, strict=True)
+        shape = (n, *(output_extent(*e, padding) for e in extents), filters.shape[0])
+        inputs = [x, weights, *self._bias(bias, x, filter_scale)]
+        y = self._output(shape, scale, zero_point, name)
+        self.operator("CONV_2D", inputs, [y], ("Conv2DOptions", _window(stride, dilation, padding, activation)))
+        return y
+
+    def depthwise_conv_2d(
+        self,
+        x: int,
+        filters: np.ndarray,
+        bias: np.ndarray | None,
+        *,
+        filter_scale: float | Sequence[float],
+        scale: float,
+        zero_point: int,
+        stride: tuple[int, int] = (1, 1),
+        dilation: tuple[int, int] = (1, 1),
+        padding: str = "same",
+        activation: str = "none",
+        name: str | None = None,
+    ) -> int:
+        """Adds DEPTHWISE_CONV_2D; filters [1, K_H, K_W, C_OUT]."""
+        weights = self.constant(filters, scale=filter_scale, axis=3)
+        n, *size, c = self.tensors[x].shape
+        extents = zip(size, filters.shape[1:3], stride, dilation, strict=True)
+        shape = (n, *(output_extent(*e, padding) for e in extents), filters.shape[3])
+        inputs = [x, weights, *self._bias(bias, x, filter_scale)]
+        y = self._output(shape, scale, zero_point, name)
+        fields = _window(stride, dilation, padding, activation)
+        fields["DepthMultiplier"] = filters.shape[3] // c
+        self.operator("DEPTHWISE_CONV_2D", inputs, [y], ("DepthwiseConv2DOptions", fields))
+        return y
+
+    def fully_connected(
+        self,
+        x: int,
+        weights: np.ndarray,
+        bias: np.ndarray | None,
+        *,
+        filter_scale: float | Sequence[float],
+        scale: float,
+        zero_point: int,
+        activation: str = "none",
+        name: str | None = None,
+    ) -> int:
+        """Adds FULLY_CONNECTED; weights [outputs, inputs]."""
+        inputs = [x, self.constant(weights, scale=filter_scale), *self._bias(bias, x, filter_scale)]
+        rows = int(np.prod(self.tensors[x].shape)) // weights.shape[1]
+        y = self._output((rows, weights.shape[0]), scale, zero_point, name)
+        options = ("FullyConnectedOptions", {"FusedActivationFunction": ACTIVATIONS[activation]})
+        self.operator("FULLY_CONNECTED", inputs, [y], options)
+        return y
+
+    def average_pool_2d(self, x: int, **fields: Any) -> int:
+        """Adds AVERAGE_POOL_2D; see :meth:`_pool`."""
+        return self._pool("AVERAGE_POOL_2D", x, **fields)
+
+    def max_pool_2d(self, x: int, **fields: Any) -> int:
+        """Adds MAX_POOL_2D; see :meth:`_pool`."""
+        return self._pool("MAX_POOL_2D", x, **fields)
+
+    def _pool(
+        self,
+        op_type: str,
+        x: int,
+        *,
+        kernel: tuple[int, int],
+        stride: tuple[int, int] = (1, 1),
+        padding: str = "valid",
+        activation: str = "none",
+        name: str | None = None,
+    ) -> int:
+        source = self.tensors[x]
+        n, *size, c = source.shape
+        extents = zip(size, kernel, stride, (1, 1), strict=True)
+        shape = (n, *(output_extent(*e, padding) for e in extents), c)
+        y = self._output(shape, source.scale[0], source.zero_point[0], name)
+        fields = {
+            "Padding": PADDINGS[padding],
+            "StrideH": stride[0],
+            "StrideW": stride[1],
+            "FilterHeight": kernel[0],
+            "FilterWidth": kernel[1],
+            "FusedActivationFunction": ACTIVATIONS[activation],
+        }
+        self.operator(op_type, [x], [y], ("Pool2DOptions", fields))
+        return y
+
+    def add(
+        self, a: int, b: int, *, scale: float, zero_point: int, activation: str = "none", name: str | None = None
+    ) -> int:
+        """Adds ADD with broadcasting."""
+        shape = np.broadcast_shapes(self.tensors[a].shape, self.tensors[b].shape)
+        y = self._output(shape, scale, zero_point, name)
+        self.operator("ADD", [a, b], [y], ("AddOptions", {"FusedActivationFunction": ACTIVATIONS[activation]}))
+        return y
+
+    def softmax(self, x: int, *, beta: float = 1.0, name: str | None = None) -> int:
+        """Adds SOFTMAX along the last axis (output scale 1/256, zero point -128)."""
+        y = self._output(self.tensors[x].shape, 1 / 256, -128, name)
+        self.operator("SOFTMAX", [x], [y], ("SoftmaxOptions", {"Beta": beta}))
+        return y
+
+    def reshape(self, x: int, shape: Sequence[int], *, name: str | None = None) -> int:
+        """Adds RESHAPE with the new shape as a constant second input."""
+        source = self.tensors[x]
+        target = self.constant(np.array(shape, np.int32))
+        y = self._output(shape, source.scale[0], source.zero_point[0], name)
+        self.operator("RESHAPE", [x, target], [y], ("ReshapeOptions", {}))
+        return y
+
+    def build(self, *, inputs: Sequence[int], outputs: Sequence[int]) -> bytes:
+        """Writes the flatbuffer."""
+        return _Writer(self, inputs, outputs).write()
+
+
+def _window(stride, dilation, padding: str, activation: str) -> dict[str, Any]:
+    return {
+        "Padding": PADDINGS[padding],
+        "StrideH": stride[0],
+        "StrideW": stride[1],
+        "DilationHFactor": dilation[0],
+        "DilationWFactor": dilation[1],
+        "FusedActivationFunction": ACTIVATIONS[activation],
+    }
+
+
+class _Writer:
+    """Writes a model with the flatbuffer functions of the ``tflite`` package."""
+
+    def __init__(self, model: ModelBuilder, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        self.model, self.inputs, self.outputs = model, inputs, outputs
+        self.fb = flatbuffers.Builder(1024)
+
+    def table(self, table_name: str, **fields: Any) -> int:
+        getattr(tflite, f"{table_name}Start")(self.fb)
+        for field, value in fields.items():
+            getattr(tflite, f"{table_name}Add{field}")(self.fb, value)
+        return getattr(tflite, f"{table_name}End")(self.fb)
+
+    def numbers(self, values: Sequence[float], dtype: str) -> int:
+        return self.fb.CreateNumpyVector(np.asarray(values, dtype=dtype))
+
+    def offsets(self, values: Sequence[int]) -> int:
+        self.fb.StartVector(4, len(values), 4)
+        for value in reversed(values):
+            self.fb.PrependUOffsetTRelative(value)
+        return self.fb.EndVector()
+
+    def tensor(self, tensor: Tensor, buffer: int) -> int:
+        name = self.fb.CreateString(tensor.name)
+        shape = self.numbers(tensor.shape, "int32")
+        fields = {"Shape": shape, "Type": DTYPES[tensor.dtype], "Buffer": buffer, "Name": name}
+        if tensor.scale:
+            fields["Quantization"] = self.table(
+                "QuantizationParameters",
+                Scale=self.numbers(tensor.scale, "float32"),
+                ZeroPoint=self.numbers(tensor.zero_point, "int64"),
+                QuantizedDimension=tensor.axis,
+            )
+        return self.table("Tensor", **fields)
+
+    def operator(self, operator: Operator, opcode: int) -> int:
+        fields: dict[str, Any] = {
+            "OpcodeIndex": opcode,
+            "Inputs": self.numbers(operator.inputs, "int32"),
+            "Outputs": self.numbers(operator.outputs, "int32"),
+        }
+        if operator.options is not None:
+            table_name, options = operator.options
+            fields["BuiltinOptionsType"] = getattr(tflite.BuiltinOptions, table_name)
+            fields["BuiltinOptions"] = self.table(table_name, **options)
+        return self.table("Operator", **fields)
+
+    def buffers(self) -> tuple[int, list[int]]:
+        """Buffer 0 is the empty one of all tensors without data."""
+        payloads = [b"", *(t.data for t in self.model.tensors if t.data is not None)]
+        written = []
+        for payload in payloads:
+            data = self.fb.CreateByteVector(payload) if payload else None
+            written.append(self.table("Buffer", **({} if data is None else {"Data": data})))
+        index, indices = 1, []
+        for tensor in self.model.tensors:
+            indices.append(0 if tensor.data is None else index)
+            index += tensor.data is not None
+        return self.offsets(written), indices
+
+    def write(self) -> bytes:
+        buffers, buffer_of = self.buffers()
+        tensors = self.offsets(
+            [self.tensor(t, b) for t, b in zip(self.model.tensors, buffer_of, strict=True)]
+        )
+        op_types = sorted({o.op_type for o in self.model.operators})
+        operators = self.offsets(
+            [self.operator(o, op_types.index(o.op_type)) for o in self.model.operators]
+        )
+        codes = [getattr(tflite.BuiltinOperator, op_type) for op_type in op_types]
+        opcodes = self.offsets(
+            [
+                self.table("OperatorCode", DeprecatedBuiltinCode=min(c, 127), BuiltinCode=c, Version=1)
+                for c in codes
+            ]
+        )
+        subgraph = self.table(
+            "SubGraph",
+            Name=self.fb.CreateString(self.model.subgraph_name),
+            Tensors=tensors,
+            Inputs=self.numbers(self.inputs, "int32"),
+            Outputs=self.numbers(self.outputs, "int32"),
+            Operators=operators,
+        )
+        subgraphs = self.offsets([subgraph])
+        description = self.fb.CreateString("built by a test")
+        model = self.table(
+            "Model",
+            Version=3,
+            OperatorCodes=opcodes,
+            Subgraphs=subgraphs,
+            Description=description,
+            Buffers=buffers,
+        )
+        self.fb.Finish(model, file_identifier=b"TFL3")
+        return bytes(self.fb.Output())
