@@ -118,7 +118,6 @@ def run_campaign(
                 auto.plan,
                 executor=executor,
                 ledger=ledger,
-                identity=identity.runner,
                 progress=progress,
             )
             return _run(config, auto, space, ledger, search)

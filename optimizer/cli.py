@@ -150,7 +150,7 @@ def version() -> None:
 
 
 def main() -> None:
-    """Runs the command line; exits with 0, an error's code, 2 for wrong usage, 130 if interrupted."""
+    """Runs the command line; exits with 0, an error's code, 2 (usage) or 130 (interrupted)."""
     try:
         app(prog_name="helia-search")
     except HeliaError as error:

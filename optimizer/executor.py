@@ -39,7 +39,7 @@ ExecutorFactory = Callable[[TrialContext], Executor]
 
 
 class DeferredExecutor:
-    """Starts another executor at the first job; a campaign with nothing left to measure starts none."""
+    """Starts another executor at the first job; a campaign with nothing to measure starts none."""
 
     def __init__(self, start: Callable[[], Executor]) -> None:
         self._start = start

@@ -6,8 +6,10 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import helia_aot
+from helia_aot.config.convert import ConvertConfig
 from helia_aot.optimization.plan import OptimizationPlan
 from helia_aot.version import __version__
 from optimizer.config import CampaignConfig
@@ -15,14 +17,6 @@ from results.records import CampaignIdentity
 from runners.measurement import RunnerIdentity, Stimulus, outputs_sha256
 from search_spaces.plans import plan_key
 from search_spaces.space import SearchSpace
-
-_LOCATIONS = {
-    "model": {"path"},
-    "module": {"path"},
-    "force": True,
-    "verbose": True,
-    "log_file": True,
-}
 
 
 def campaign_identity(
@@ -56,14 +50,20 @@ def campaign_identity(
 def config_sha256(config: CampaignConfig) -> str:
     """Gives the SHA-256 over the settings that change what is built or how it is measured."""
     settings = {
-        "convert": config.convert.model_dump(mode="json", exclude=_LOCATIONS),
+        "convert": _without_locations(config.convert),
         "runner": config.runner.model_dump(mode="json", exclude={"timeout_s"}),
     }
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
+def _without_locations(config: ConvertConfig) -> dict[str, Any]:
+    settings = config.model_dump(mode="json", exclude={"force", "verbose", "log_file"})
+    del settings["model"]["path"], settings["module"]["path"]
+    return settings
+
+
 def compiler_sha256() -> str:
-    """Gives the SHA-256 over the compiler's own files: a changed one is noticed at the same version."""
+    """Gives the SHA-256 over the compiler's own files: changes show at the same version."""
     root = Path(helia_aot.__file__).parent
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*")):

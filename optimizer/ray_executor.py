@@ -176,7 +176,8 @@ def _connect(address: str | None, workers: int) -> None:
 
 
 def _cluster_workers(address: str, workers: int | None) -> int:
-    slots = int(ray.cluster_resources().get(SLOT, 0))
+    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    slots = int(resources.get(SLOT, 0))
     if slots == 0:
         raise CampaignError(
             f"The Ray cluster at {address} offers no {SLOT!r} resource.",

@@ -23,7 +23,7 @@ from optimizer.samplers import SamplerName
 from optimizer.study import CampaignStudy
 from results.ledger import Ledger
 from results.records import RepeatRecord, Role, TrialRecord, known_plans
-from runners.measurement import Measurement, RunnerIdentity
+from runners.measurement import Measurement
 from search_spaces.plans import apply, plan_key
 from search_spaces.space import SearchSpace
 
@@ -90,8 +90,8 @@ class Search:
         space: The space; the baseline plan belongs to it unless pins move it out.
         baseline: The plan that ``auto`` chooses.
         executor: Runs the evaluations.
-        ledger: Receives every result; its lines are replayed first.
-        identity: What must have measured a result for it to count.
+        ledger: Receives every result; its lines are replayed first. Its identity names the runner
+            that must have measured a result for it to count.
         progress: Is told about every event.
     """
 
@@ -102,14 +102,12 @@ class Search:
         *,
         executor: Executor,
         ledger: Ledger,
-        identity: RunnerIdentity,
         progress: Progress,
     ) -> None:
         self._space = space
         self._baseline = baseline
         self._executor = executor
         self._ledger = ledger
-        self._identity = identity
         self._progress = progress
         self._running: dict[int, tuple[Item, int]] = {}
         self._next_job = 0
@@ -158,7 +156,7 @@ class Search:
         return record
 
     def measure_reference(self, plan: OptimizationPlan) -> TrialRecord:
-        """Gives the record of a plan to compare with; a failure is a row of the summary, not an error."""
+        """Gives the record of a plan to compare with; its failure is no error."""
         self._stage = "reference"
         self._show()
         return self.measure(Item("reference", plan, self._point(plan)))
@@ -267,7 +265,7 @@ class Search:
 
     def _trusted(self, measurement: Measurement) -> Measurement:
         """Refuses a result that something else than the campaign's runner measured."""
-        if measurement.identity is None or measurement.identity == self._identity:
+        if measurement.identity is None or measurement.identity == self._ledger.identity.runner:
             return measurement
         return Measurement(
             status="rig_bad",
@@ -304,7 +302,7 @@ class Search:
         return record
 
     def _point(self, plan: OptimizationPlan) -> dict[str, str] | None:
-        """Gives a plan's point of the space; None when a pin, or a knob that does not vary, keeps it outside."""
+        """Gives a plan's point of the space; None when it is outside."""
         value_of = {
             (operator.id, knob): choice.value
             for operator in plan.operators
@@ -320,7 +318,7 @@ class Search:
         return point if plan_key(inside) == plan_key(plan) else None
 
     def _trailing_repeats(self) -> int:
-        """Counts the repeats since the last new plan, so that a stopped run of repeats is not begun again."""
+        """Counts the repeats since the last new plan, so that they are not asked again."""
         count = 0
         for entry in reversed(self._ledger.entries):
             if isinstance(entry, RepeatRecord):
@@ -350,7 +348,7 @@ class Search:
             for record in trials
             if record.role != "verify" and record.measurement.status == "ok"
         ]
-        failures = Counter(
+        failures: Counter[str] = Counter(
             record.measurement.status for record in trials if record.measurement.status != "ok"
         )
         self._progress.update(

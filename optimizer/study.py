@@ -32,7 +32,7 @@ def violation(measurement: Measurement) -> float:
 
 
 class CampaignStudy:
-    """Proposals for one space: a function of the seed, the number of the proposal and what was told.
+    """Proposals for one space: a function of the seed, the proposal's number and what was told.
 
     A good plan is told with its cycles. A plan that is bad on any rig has no cycles: it is told as
     pruned with a violated constraint, which the sampler learns from. An evaluation that says
@@ -59,7 +59,7 @@ class CampaignStudy:
         """
         self._study.sampler = create_sampler(self._sampler, seed=self._seed, ask=number)
         trial = self._study.ask(self._distributions)
-        # Telling must not reach the proposing sampler: BruteForceSampler would try to stop an optimize() loop.
+        # BruteForceSampler would try to stop an optimize() loop when it is told the last plan.
         self._study.sampler = RandomSampler(seed=0)
         self._open[number] = trial
         return {name: str(trial.params[name]) for name in self._distributions}
@@ -80,7 +80,7 @@ class CampaignStudy:
         self._study.add_trial(self._frozen(choices, measurement))
 
     def replay(self, entries: Iterable[Entry]) -> int:
-        """Adds what a ledger holds, so that the next proposal is the one that an undisturbed run would make.
+        """Adds what a ledger holds; the next proposal is then that of an undisturbed run.
 
         Args:
             entries: Lines of the ledger. Points outside the space, and repetitions for the verdict,
@@ -104,6 +104,11 @@ class CampaignStudy:
         for number in sorted(asked):
             self.add(asked[number].choices, asked[number].measurement)
         return max(asked, default=-1) + 1
+
+    @property
+    def trials(self) -> list[FrozenTrial]:
+        """What the sampler sees: Optuna's own records, in the order in which they came."""
+        return self._study.trials
 
     def _frozen(self, choices: Mapping[str, str], measurement: Measurement) -> FrozenTrial:
         params = {name: choices[name] for name in self._distributions}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which plan a campaign writes: a finalist only when repetitions show that it is faster than ``auto``.
+"""Which plan a campaign writes: a finalist only when repetitions show it faster than ``auto``.
 
 A finalist and the baseline are measured in the order baseline, finalist, finalist, baseline, so
 that a slow drift of the rig hits both alike. The measurement that made a plan a finalist does not
@@ -27,7 +27,7 @@ NOISY_ROUNDS: Final = 3
 
 
 def finalists(records: Sequence[TrialRecord], baseline: TrialRecord) -> tuple[TrialRecord, ...]:
-    """Gives the plans to verify, fastest first: points of the space that measured faster than the baseline.
+    """Gives the plans of the space that measured faster than the baseline, fastest first.
 
     Of equally fast plans the one with fewer changes against the baseline comes first.
     """
@@ -49,7 +49,7 @@ def finalists(records: Sequence[TrialRecord], baseline: TrialRecord) -> tuple[Tr
 
 
 def separates(finalist: Sequence[int], baseline: Sequence[int]) -> bool:
-    """Says whether every repetition of the finalist is below every one of the baseline by more than the noise.
+    """Says whether all repetitions of the finalist are below the baseline's by more than the noise.
 
     The noise is the larger of the two spreads (highest minus lowest); it is 0 on a deterministic
     runner.

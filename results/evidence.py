@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``evidence.json``: why a plan was written. It lies beside the plan, so that the plan itself stays free of measurements.
+"""``evidence.json``: why a plan was written; beside the plan, which stays free of measurements.
 
 Two campaigns with equal inputs, run one trial at a time on a deterministic runner, differ in the
 fields that are called ``seconds`` or ``stage_seconds`` alone.

@@ -170,7 +170,7 @@ class Ledger:
 
 
 def set_aside(path: Path) -> Path | None:
-    """Renames a ledger to the first free ``ledger-<n>.jsonl`` beside it, so that nothing measured is lost.
+    """Renames a ledger to the first free ``ledger-<n>.jsonl``; nothing measured is lost.
 
     Returns:
         The new name; None when there was no ledger.

@@ -18,7 +18,7 @@ from runners.measurement import Measurement, RunnerIdentity
 LEDGER_SCHEMA_VERSION: Literal[1] = 1
 
 Role = Literal["baseline", "reference", "search", "verify"]
-"""``baseline``: the plan that ``auto`` chooses. ``reference``: a plan to compare with, here all-generic.
+"""``baseline``: the plan that ``auto`` chooses. ``reference``: the all-generic plan.
 ``search``: a sampler's proposal. ``verify``: a repetition that decides on the winner."""
 
 
@@ -132,7 +132,7 @@ ENTRY_ADAPTER: TypeAdapter[Entry] = TypeAdapter(Annotated[Entry, Field(discrimin
 
 
 def known_plans(entries: Iterable[Entry]) -> dict[str, TrialRecord]:
-    """Gives by plan key the record that answers for a plan: the first settled one outside the verdict's repetitions."""
+    """Gives the record that answers for each plan: the first settled one, ``verify`` left out."""
     known: dict[str, TrialRecord] = {}
     for entry in entries:
         if isinstance(entry, TrialRecord) and entry.role != "verify" and entry.is_settled:

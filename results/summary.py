@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a campaign as data: what was gained, where, and what failed. The command line prints it."""
+"""The end of a campaign as data: what was gained, where, and what failed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal
 from helia_aot.config.base import StrictModel
 from results.evidence import Comparison, Evidence, MeasuredPlan, SearchFacts
 from runners.measurement import Measurement
+from search_spaces.space import Dimension, Pinned
 
 SUMMARY_SCHEMA_VERSION: Literal[1] = 1
 
@@ -122,11 +123,13 @@ def _ratio(before: int, after: int) -> float:
 
 def _changes(evidence: Evidence) -> tuple[OperatorChange, ...]:
     space, winner = evidence.space, evidence.winner
-    chosen = [(item, winner.choices[item.name]) for item in space.dimensions]
-    pinned = [(item, item.value) for item in space.pinned]
+    varied: list[tuple[Dimension | Pinned, str]] = [
+        (item, winner.choices[item.name]) for item in space.dimensions
+    ]
+    pinned: list[tuple[Dimension | Pinned, str]] = [(item, item.value) for item in space.pinned]
     before, after = _operators(evidence.baseline), _operators(winner)
     changes = []
-    for item, value in [*chosen, *pinned]:
+    for item, value in varied + pinned:
         if value == item.baseline:
             continue
         entry_before, cycles_before = before.get(item.operator_id, (None, None))
@@ -147,7 +150,7 @@ def _changes(evidence: Evidence) -> tuple[OperatorChange, ...]:
     return tuple(changes)
 
 
-def _operators(plan: MeasuredPlan) -> dict[str, tuple[str | None, int]]:
+def _operators(plan: MeasuredPlan) -> dict[str, tuple[str | None, int | None]]:
     measurement: Measurement = plan.measurement
     return {item.id: (item.entry, item.cycles) for item in measurement.operator_cycles}
 

@@ -12,6 +12,9 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import JsonValue
+
+from runners.failure import CandidateFailure
 from runners.image import Image, read_image
 from runners.layout import (
     ImageLayout,
@@ -20,7 +23,6 @@ from runners.layout import (
     render_placement_header,
 )
 from runners.objects import (
-    CandidateFailure,
     Compiler,
     ObjectCache,
     Source,
@@ -37,11 +39,18 @@ CORE_FLAGS: Mapping[str, tuple[str, ...]] = {
     "cortex-m55": ("-mcpu=cortex-m55", "-mfloat-abi=hard"),
     "cortex-m4": ("-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"),
 }
-_COMMON_FLAGS = ("-pipe", "-mthumb", "-std=c11", "-ffunction-sections", "-fdata-sections", "-fno-common")
+_COMMON_FLAGS = (
+    "-pipe",
+    "-mthumb",
+    "-std=c11",
+    "-ffunction-sections",
+    "-fdata-sections",
+    "-fno-common",
+)
 _REPRODUCIBLE_FLAGS = ("-ffile-prefix-map=.=", "-Werror=date-time")
 _MODULE_FLAGS = ("-O2",)
 _KERNEL_FLAGS = ("-O3",)
-# The startup loops must not become calls of memset and memcpy, which the stack painting would overwrite.
+# Loops that set up memory must not become calls whose stack frames they overwrite.
 _FIRMWARE_FLAGS = ("-O2", "-fno-tree-loop-distribute-patterns")
 _LINK_FLAGS = (
     "-nostartfiles",
@@ -157,17 +166,19 @@ class Builder:
     def _link(self, objects: list[str], directory: Path) -> None:
         (directory / _LINKER_SCRIPT).write_text(render_linker_script(self._layout), "utf-8")
         flags = (*CORE_FLAGS[self._core], "-mthumb", *_LINK_FLAGS, f"-Wl,-T,{_LINKER_SCRIPT}")
-        command = [self._tool.path, *flags, *objects, "-o", _IMAGE]
+        command: list[str | Path] = [self._tool.path, *flags, *objects, "-o", _IMAGE]
         stderr = run_tool(command, directory, "the link")
         if stderr is None:
             return
-        overflows = {region: int(size) for region, size in _OVERFLOW.findall(stderr)}
+        overflows: dict[str, JsonValue] = {
+            region: int(size) for region, size in _OVERFLOW.findall(stderr)
+        }
         if overflows:
             parts = [f"{region} by {size} bytes" for region, size in sorted(overflows.items())]
             reason = f"the module does not fit: it exceeds {', '.join(parts)}"
         else:
             reason = f"the module does not link: {first_error(stderr)}"
-        evidence = {"overflow_bytes": overflows, "message": stderr}
+        evidence: dict[str, JsonValue] = {"overflow_bytes": overflows, "message": stderr}
         raise CandidateFailure("plan_bad", "link", reason, evidence)
 
 
@@ -189,8 +200,8 @@ def _firmware_files(names: tuple[str, ...]) -> Mapping[str, bytes]:
 def render_constants(blobs: Sequence[ConstantBlob], layout: ImageLayout) -> str:
     """Gives an assembly source that defines the module's constants from binary files.
 
-    It stands in for the module's own C file of constants, which says the same in a form that takes much longer to
-    read: same symbols, sections, alignments and bytes.
+    It stands in for the module's own C file of constants, which takes much longer to compile and
+    gives the same symbols, sections, alignments and bytes.
 
     Args:
         blobs: The constants.
@@ -240,7 +251,7 @@ def render_glue_header(module: Module) -> str:
     lines = [f'#include "{p}_model.h"', ""]
     lines += [f"#define {name} {value}" for name, value in definitions.items()]
     # The linked numbers and the module's own must agree; this one the compiler can check.
-    lines.append(f"_Static_assert(HELIA_N_OPERATORS == {p}_num_operators, \"operator count\");")
+    lines.append(f'_Static_assert(HELIA_N_OPERATORS == {p}_num_operators, "operator count");')
     return "\n".join([*lines, ""])
 
 

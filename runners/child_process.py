@@ -38,7 +38,7 @@ def run_with_deadline(
 ) -> Finished:
     """Runs a program in a process group of its own, and kills the group at the deadline.
 
-    If this process dies, the child goes on until its processor time limit at most, a little above the deadline.
+    If this process dies, the child still ends at a limit on its processor time, above the deadline.
 
     Args:
         command: Program and arguments.

@@ -109,7 +109,9 @@ def parse_result(dump: bytes, *, build_id: bytes, output_bytes: int) -> Firmware
     if (magic, version, size) != (_RESULT_MAGIC, _RESULT_VERSION, RESULT_BYTES):
         raise MalformedResult(f"magic 0x{magic:08x}, version {version}, {size} bytes")
     if image_id != build_id:
-        raise MalformedResult(f"it comes from another image: {image_id.hex()}, not {build_id.hex()}")
+        raise MalformedResult(
+            f"it comes from another image: {image_id.hex()}, not {build_id.hex()}"
+        )
     if status >= len(STATUS_NAMES):
         raise MalformedResult(f"unknown status {status}")
     names = ("cfsr", "hfsr", "mmfar", "bfar", "pc", "lr", "psr", "sp")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
 from runners.layout import ImageLayout
 from runners.measurement import MemorySections
@@ -45,7 +46,7 @@ class Image:
     functions: tuple[tuple[int, str], ...]
 
     def function_at(self, address: int) -> str:
-        """Gives ``function+0x<offset>`` of a code address, or the bare address outside of all functions."""
+        """Gives ``function+0x<offset>`` of a code address, or the address before all functions."""
         index = bisect.bisect_right(self.functions, (address, chr(0x10FFFF))) - 1
         if index < 0:
             return f"0x{address:08x}"
@@ -59,12 +60,19 @@ def read_image(path: Path, layout: ImageLayout) -> Image:
     Args:
         path: The ELF file.
         layout: The layout it was linked with.
+
+    Raises:
+        ValueError: If it was not linked with a linker script of ours.
     """
     with path.open("rb") as stream:
         elf = ELFFile(stream)
+        table = elf.get_section_by_name(".symtab")
+        note = elf.get_section_by_name(_BUILD_ID_SECTION)
+        if not isinstance(table, SymbolTableSection) or note is None:
+            raise ValueError(f"{path.name} was not linked with our linker script")
         symbols: dict[str, int] = {}
         functions: list[tuple[int, str]] = []
-        for symbol in elf.get_section_by_name(".symtab").iter_symbols():
+        for symbol in table.iter_symbols():
             kind = symbol["st_info"]["type"]
             if symbol["st_shndx"] == "SHN_UNDEF" or kind in ("STT_FILE", "STT_SECTION"):
                 continue
@@ -73,12 +81,11 @@ def read_image(path: Path, layout: ImageLayout) -> Image:
                 address &= ~_THUMB_BIT
                 functions.append((address, symbol.name))
             symbols[symbol.name] = address
-        note = elf.get_section_by_name(_BUILD_ID_SECTION).data()
         sections, code_bytes = _section_sizes(elf, layout)
         return Image(
             path=path,
             sha256=_segments_sha256(elf),
-            build_id=_build_id(note),
+            build_id=_build_id(note.data()),
             sections=sections,
             code_bytes=code_bytes,
             symbols=symbols,

@@ -17,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from runners.errors import RunnerError
+from runners.failure import CandidateFailure
 from runners.toolchain import Tool
 
 COMPILE_TIMEOUT_S = 120
@@ -31,26 +32,6 @@ _RIG_MESSAGES = (
     "virtual memory exhausted",
     "cannot create temporary",
 )
-
-
-class CandidateFailure(Exception):
-    """A build that gave no image.
-
-    Attributes:
-        status: ``plan_bad`` or ``rig_bad``.
-        stage: ``build`` or ``link``.
-        reason: One sentence.
-        evidence: The messages behind it.
-    """
-
-    def __init__(
-        self, status: str, stage: str, reason: str, evidence: Mapping[str, object] | None = None
-    ) -> None:
-        super().__init__(reason)
-        self.status = status
-        self.stage = stage
-        self.reason = reason
-        self.evidence = dict(evidence or {})
 
 
 @dataclass(frozen=True)
@@ -79,7 +60,8 @@ Tree = Mapping[str, bytes]
 def cache_directory() -> Path:
     """Gives the directory of all caches.
 
-    It is ``$HELIA_CACHE_DIR``, else ``$XDG_CACHE_HOME/helia-search``, else ``~/.cache/helia-search``.
+    It is ``$HELIA_CACHE_DIR``, else ``$XDG_CACHE_HOME/helia-search``, else
+    ``~/.cache/helia-search``.
     """
     own = os.environ.get("HELIA_CACHE_DIR")
     if own:
@@ -91,8 +73,8 @@ def cache_directory() -> Path:
 class ObjectCache:
     """Objects on disk by key, shared by any number of processes.
 
-    An entry is written beside its place and renamed, so a reader sees all of it or nothing; it starts with a digest
-    of its content, so a damaged one is dropped and compiled again.
+    An entry is written beside its place and renamed, so a reader sees all of it or nothing; it
+    starts with a digest of its content, so a damaged one is dropped and compiled again.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -175,12 +157,12 @@ class Compiler:
         if missing:
             write_tree(tree, directory)
             with ThreadPoolExecutor(MAX_PROCESSES) as pool:
-                list(pool.map(lambda item: self._compile(*item, directory), missing))
+                list(pool.map(lambda item: self._compile(item[0], item[1], directory), missing))
         return sum(key is not None for _, key in missing)
 
     def _compile(self, source: Source, key: str | None, directory: Path) -> None:
         includes = [part for path in source.forced_includes for part in ("-include", path)]
-        command = [self._tool.path, *source.flags, *includes, "-c", source.path]
+        command: list[str | Path] = [self._tool.path, *source.flags, *includes, "-c", source.path]
         stderr = run_tool([*command, "-o", source.object_path], directory, source.path)
         if stderr is not None:
             raise CandidateFailure(
@@ -253,7 +235,7 @@ def write_tree(tree: Tree, directory: Path) -> None:
 def visible_files(roots: Sequence[str], flags: Sequence[str], tree: Tree) -> list[str]:
     """Gives every file of a tree that sources can see, sorted.
 
-    Conditions around an ``#include`` are not looked at, so this is all of what is included, or more.
+    Conditions round an ``#include`` are not looked at, so this is what is included, or more.
 
     Args:
         roots: The source and what is included before it.

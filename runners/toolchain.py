@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The compilers and the emulator: where they are, their versions, and digests of what they are.
 
-Tools are looked up in ``PATH``. A missing one is an error that says how to install it; nothing is downloaded.
+Tools are looked up in ``PATH``. A missing one is an error that says how to install it; nothing is
+downloaded.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans of a space: from choices to a candidate plan, and the key that identifies a plan by its choices."""
+"""Plans of a space: from choices to a candidate plan, and the key of a plan."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from search_spaces.space import Choice
 
 
 def apply(plan: OptimizationPlan, choices: Sequence[Choice]) -> OptimizationPlan:
-    """Gives a candidate plan: ``plan`` with the choices replaced, every choice marked as set by a plan.
+    """Gives a candidate plan: ``plan`` with choices replaced, all of them marked as set by a plan.
 
     Choices that are not named keep their value. The result does not depend on the order of
     ``choices``.
@@ -47,7 +47,7 @@ def _with_choices(operator: PlanOperator, wanted: dict[tuple[str, str], str]) ->
 
 
 def _chosen(knob: str, before: KnobChoice, value: str) -> KnobChoice:
-    # A space holds applicable values only, so the registry alone decides whether a new value is approximate.
+    # A space holds applicable values only, so the registry decides what is approximate.
     approximate = before.approximate if value == before.value else value in KNOBS[knob].approximate
     return KnobChoice(
         value=value,

@@ -111,7 +111,7 @@ class SearchSpace(StrictModel):
         return {dimension.name: dimension.baseline for dimension in self.dimensions}
 
     def digest(self) -> str:
-        """SHA-256 over what varies and what is pinned; the reasons for leaving out are not part of it."""
+        """SHA-256 over what varies and what is pinned; what was left out does not matter."""
         return hashlib.sha256(
             self.model_dump_json(include={"schema_version", "dimensions", "pinned"}).encode()
         ).hexdigest()

@@ -191,12 +191,12 @@ def _kernel_files(kernel_prefix: str, sources: Sequence[str]) -> list[EmittedFil
         f"#ifndef HELIA_NN_SYMBOLS_H\n#define HELIA_NN_SYMBOLS_H\n\n{renames}\n\n#endif\n"
     )
     files = [
-        EmittedFile(f"kernels/{name}", read_include(name))
+        EmittedFile(f"kernels/include/{name}", read_include(name))
         for name in INCLUDE_FILES
         if name != SYMBOLS_HEADER
     ]
-    files += [EmittedFile(f"kernels/{name}", read_source(name)) for name in sources]
-    files.append(EmittedFile(f"kernels/{SYMBOLS_HEADER}", symbols))
+    files += [EmittedFile(f"kernels/src/{name}", read_source(name)) for name in sources]
+    files.append(EmittedFile(f"kernels/include/{SYMBOLS_HEADER}", symbols))
     return files
 
 
@@ -262,7 +262,7 @@ def _view(
         "outputs": [_io_view(tensor) for tensor in spec.outputs],
         "operators": operators,
         "sources": [f"src/{prefix}_{name}.c" for name in own],
-        "kernel_sources": [f"kernels/{name}" for name in sources if name.endswith(".c")],
+        "kernel_sources": [f"kernels/src/{name}" for name in sources if name.endswith(".c")],
     }
 
 

@@ -46,7 +46,7 @@ class Knob:
     value_texts: Mapping[str, str]
 
     def auto_value(self, goal: Goal, *, allow_approximate: bool) -> str:
-        """Gives what ``auto`` resolves to for a goal; approximate values only when they are allowed."""
+        """Gives what ``auto`` resolves to for a goal; approximate values only when allowed."""
         if allow_approximate and goal in self.auto_table_approximate:
             return self.auto_table_approximate[goal]
         return self.auto_table[goal]

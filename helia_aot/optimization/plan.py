@@ -60,8 +60,8 @@ class KnobChoice(StrictModel):
     resolved_by: Literal["explicit", "auto_table", "auto_heuristic", "plan"] = Field(
         ...,
         description=(
-            "explicit when a value was asked for; auto_table when auto chose it from the goal; plan when an input "
-            "plan set it; auto_heuristic is reserved"
+            "explicit when a value was asked for; auto_table when auto chose it from the goal; "
+            "plan when an input plan set it; auto_heuristic is reserved"
         ),
     )
     source: KnobSource
@@ -98,8 +98,9 @@ class PlanOperator(StrictModel):
     id: str = Field(
         ...,
         description=(
-            "Stable id '<subgraph>:<first output tensor name>', or a fallback; operators[].id matches it. For every "
-            "id_source except node_id, split on the first colon only (tensor names can contain ':')"
+            "Stable id '<subgraph>:<first output tensor name>', or a fallback; operators[].id "
+            "matches it. For every id_source except node_id, split on the first colon only "
+            "(tensor names can contain ':')"
         ),
     )
     id_source: Literal["tensor_name", "tensor_name+ordinal", "index", "node_id"] = Field(

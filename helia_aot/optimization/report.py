@@ -97,7 +97,9 @@ class OptimizationReport(StrictModel):
     operators: list[ReportOperator]
     measurements: dict[str, list[MeasurementRecord]] = Field(
         ...,
-        description="Measurements for this target and core, keyed by setting; every setting has an entry",
+        description=(
+            "Measurements for this target and core, keyed by setting; every setting has an entry"
+        ),
     )
     constant_placement: ConstantPlacement | None
     hints: list[Hint]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from runners.firmware_result import MalformedResult
 
@@ -62,9 +63,11 @@ def read_windows(
     expected = plain + ([_OPEN, *operators, _CLOSE] if per_operator else [])
     markers = [event[0] for event in events]
     if markers != expected:
-        raise MalformedResult(f"{len(markers)} events, or another order than the expected {len(expected)}")
+        raise MalformedResult(
+            f"{len(markers)} events, or another order than the expected {len(expected)}"
+        )
     cycles = [event[1] for event in events]
-    if any(later < earlier for earlier, later in zip(cycles, cycles[1:], strict=False)):
+    if any(later < earlier for earlier, later in pairwise(cycles)):
         raise MalformedResult("cycles go backwards")
     windows = [cycles[i + 1] - cycles[i] for i in range(0, len(plain), 2)]
     overhead = windows[0]

@@ -91,7 +91,7 @@ def machine_layout(platform: Platform) -> ImageLayout:
     problems = [
         Problem(
             f"platform.memories.{region.name}",
-            f"{region.size_bytes} bytes at 0x{region.origin:08x} are not all RAM of {target.machine}",
+            f"{target.machine} lacks RAM for {region.size_bytes} bytes at 0x{region.origin:08x}",
             "lower its size",
         )
         for region in layout.regions

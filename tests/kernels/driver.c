@@ -40,9 +40,11 @@ WEAK(arm_fully_connected_per_channel_s8)
 WEAK(arm_avgpool_s8)
 WEAK(arm_max_pool_s8)
 WEAK(arm_add_s8)
+WEAK(arm_elementwise_add_s8)
 WEAK(arm_softmax_s8)
 WEAK(arm_reshape_s8)
 WEAK(arm_convolve_weight_sum)
+WEAK(arm_depthwise_convolve_weight_sum)
 WEAK(arm_vector_sum_s8)
 WEAK(arm_convolve_s8_get_buffer_size)
 WEAK(arm_convolve_s8_get_buffer_size_mve)
@@ -54,6 +56,7 @@ WEAK(arm_fully_connected_s8_get_buffer_size)
 WEAK(arm_fully_connected_s8_get_buffer_size_mve)
 WEAK(arm_avgpool_s8_get_buffer_size)
 WEAK(arm_avgpool_s8_get_buffer_size_mve)
+WEAK(arm_avgpool_s8_get_buffer_size_dsp)
 
 #define MAX_BLOBS 8
 #define GUARD_BYTES 64
@@ -226,6 +229,15 @@ static int32_t run_arm_add_s8(const call_t *call)
                       &output, p[7], p[8], p[9], p[10], p[11]);
 }
 
+/* Elementwise add: offset, multiplier, shift of input 1 and of input 2, left shift, offset, multiplier, shift of the output,
+ * activation min max, count. Blobs: input 1, input 2. */
+static int32_t run_arm_elementwise_add_s8(const call_t *call)
+{
+    const int32_t *p = call->params;
+    return arm_elementwise_add_s8(call->blobs[0], call->blobs[1], p[0], p[1], p[2], p[3], p[4], p[5], p[6], call->output, p[7],
+                                  p[8], p[9], p[10], p[11], p[12]);
+}
+
 /* Softmax: rows, row size, multiplier, shift, smallest difference. Blobs: input. */
 static int32_t run_arm_softmax_s8(const call_t *call)
 {
@@ -246,6 +258,15 @@ static int32_t run_arm_convolve_weight_sum(const call_t *call)
 {
     const cmsis_nn_dims input = dims_at(call, 0), filter = dims_at(call, 4), output = dims_at(call, 8);
     return arm_convolve_weight_sum(call->output, call->blobs[0], &input, &filter, &output, call->params[12], call->blobs[1]);
+}
+
+/* Weight sums of a depthwise convolution: as a convolution's. */
+static int32_t run_arm_depthwise_convolve_weight_sum(const call_t *call)
+{
+    const cmsis_nn_dims input = dims_at(call, 0), filter = dims_at(call, 4), output = dims_at(call, 8);
+    const cmsis_nn_dw_conv_params params = {.ch_mult = output.c / input.c};
+    return arm_depthwise_convolve_weight_sum(call->output, NULL, call->blobs[0], &params, &input, &filter, &output,
+                                             call->params[12], call->blobs[1]);
 }
 
 /* Weight sums of a fully connected layer: columns, rows, input offset, filter offset. Blobs: filter, bias. */
@@ -280,6 +301,7 @@ static int32_t run_other_buffer_sizes(const call_t *call)
         arm_fully_connected_s8_get_buffer_size_mve(&c.filter),
         arm_avgpool_s8_get_buffer_size((int)c.output.w, (int)c.input.c),
         arm_avgpool_s8_get_buffer_size_mve((int)c.output.w, (int)c.input.c),
+        arm_avgpool_s8_get_buffer_size_dsp((int)c.output.w, (int)c.input.c),
     };
     memcpy(call->output, sizes, sizeof sizes);
     return 0;
@@ -312,6 +334,7 @@ static const struct
     ENTRY(arm_depthwise_conv_s8_opt_planar),
     ENTRY(arm_depthwise_conv_s8_opt_channelwise),
     ENTRY(arm_depthwise_conv_s8_opt_planar_supported),
+    ENTRY(arm_depthwise_convolve_weight_sum),
     ENTRY(other_buffer_sizes),
     ENTRY(arm_fully_connected_s8),
     ENTRY(arm_fully_connected_per_channel_s8),
@@ -319,6 +342,7 @@ static const struct
     ENTRY(arm_avgpool_s8),
     ENTRY(arm_max_pool_s8),
     ENTRY(arm_add_s8),
+    ENTRY(arm_elementwise_add_s8),
     ENTRY(arm_softmax_s8),
     ENTRY(arm_reshape_s8),
 };

@@ -131,6 +131,7 @@ SIZE_ENTRIES = {
         "arm_fully_connected_s8_get_buffer_size_mve",
         "arm_avgpool_s8_get_buffer_size",
         "arm_avgpool_s8_get_buffer_size_mve",
+        "arm_avgpool_s8_get_buffer_size_dsp",
     ],
 }
 """Pseudo entries of the driver that call several real ones."""

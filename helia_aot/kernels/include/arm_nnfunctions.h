@@ -244,8 +244,9 @@ arm_cmsis_nn_status arm_depthwise_conv_s8(
     int8_t *output_data);
 
 /**
- * Depthwise 3x3 convolution, ch_mult 1, dilation 1, left padding at most 1.
+ * Depthwise 3x3 convolution for cores without Helium.
  *
+ * Rule: ch_mult 1, one batch, dilation 1, top and left padding at most 1.
  * @param ctx Unused, may hold a NULL buffer.
  */
 arm_cmsis_nn_status arm_depthwise_conv_3x3_s8(
@@ -262,9 +263,11 @@ arm_cmsis_nn_status arm_depthwise_conv_3x3_s8(
     int8_t *output_data);
 
 /**
- * Depthwise convolution with ch_mult 1 and dilation 1.
+ * Depthwise convolution with ch_mult 1, one batch and no dilation; a layer whose input, filter and output have one row, with
+ * stride 1 and no vertical padding, may be dilated. This is the rule of all `_opt` entries, called the general rule below.
  *
- * @param ctx Scratch of arm_depthwise_conv_s8_opt_get_buffer_size() bytes.
+ * @param ctx Scratch of arm_depthwise_conv_s8_opt_get_buffer_size() bytes, 4-byte aligned. As for all `_opt` entries it may hold
+ *            a NULL buffer in builds without Helium.
  */
 arm_cmsis_nn_status arm_depthwise_conv_s8_opt(
     const cmsis_nn_context *ctx,
@@ -281,9 +284,10 @@ arm_cmsis_nn_status arm_depthwise_conv_s8_opt(
     int8_t *output_data);
 
 /**
- * Direct depthwise entry.
+ * Direct depthwise entry, 16 channels at a time.
  *
- * Rule: filter 3x3, ch_mult 1, dilation 1.
+ * Rule: the general one, filter 3x3, dilation 1.
+ * @param ctx Scratch of 336 + 48 * row_pixels bytes, 4-byte aligned; row_pixels = (W_OUT - 1) * stride_w + 3.
  */
 arm_cmsis_nn_status arm_depthwise_conv_s8_opt_3x3(
     const cmsis_nn_context *ctx,
@@ -302,7 +306,8 @@ arm_cmsis_nn_status arm_depthwise_conv_s8_opt_3x3(
 /**
  * Direct depthwise entry.
  *
- * Rule: filter 3x3, 64 channels, ch_mult 1, stride 1, dilation 1.
+ * Rule: the general one, filter 3x3, 64 channels, stride 1, padding at most 1, dilation 1.
+ * @param ctx As for arm_depthwise_conv_s8_opt_3x3().
  */
 arm_cmsis_nn_status arm_depthwise_conv_s8_opt_3x3_c64_s1(
     const cmsis_nn_context *ctx,
@@ -319,9 +324,12 @@ arm_cmsis_nn_status arm_depthwise_conv_s8_opt_3x3_c64_s1(
     int8_t *output_data);
 
 /**
- * Direct depthwise entry.
+ * Direct depthwise entry for channel counts that leave vector lanes empty: a row of pixels is computed as one run of bytes.
  *
- * Rule: the planar rule, see arm_depthwise_conv_s8_opt_planar_supported().
+ * Rule: arm_depthwise_conv_s8_opt_planar_supported().
+ * @param ctx Scratch, 4-byte aligned, of sets * (192 + 16 * K_H * K_W) + K_H * (row_pixels * C + 16) bytes, with
+ *            row_pixels = (W_OUT - 1) + (K_W - 1) * dilation_w + 1 and
+ *            sets = min(C / gcd(C, 16), ceil(W_OUT * C / 16)); a layer of one column counts as one of one row.
  */
 arm_cmsis_nn_status arm_depthwise_conv_s8_opt_planar(
     const cmsis_nn_context *ctx,
@@ -338,9 +346,11 @@ arm_cmsis_nn_status arm_depthwise_conv_s8_opt_planar(
     int8_t *output_data);
 
 /**
- * Direct depthwise entry.
+ * Direct depthwise entry, 16 channels at a time, any filter.
  *
- * Rule: ch_mult 1 and dilation 1.
+ * Rule: the general one.
+ * @param ctx Scratch of 192 + 16 * K_H * K_W + 16 * K_H * row_pixels bytes, 4-byte aligned, with
+ *            row_pixels = (W_OUT - 1) * stride_w + (K_W - 1) * dilation_w + 1; a layer of one column counts as one of one row.
  */
 arm_cmsis_nn_status arm_depthwise_conv_s8_opt_channelwise(
     const cmsis_nn_context *ctx,
@@ -357,7 +367,9 @@ arm_cmsis_nn_status arm_depthwise_conv_s8_opt_channelwise(
     int8_t *output_data);
 
 /**
- * Tells whether arm_depthwise_conv_s8_opt_planar() takes these shapes.
+ * Tells whether arm_depthwise_conv_s8_opt_planar() takes these shapes: the general rule, horizontal stride 1, C not a multiple
+ * of 16, C / gcd(C, 16) at most 16, and W_OUT * C at least 16. A layer of one column (input, filter and output width 1, no
+ * horizontal padding) counts as one of one row.
  */
 bool arm_depthwise_conv_s8_opt_planar_supported(
     const cmsis_nn_dw_conv_params *dw_conv_params,
@@ -366,9 +378,29 @@ bool arm_depthwise_conv_s8_opt_planar_supported(
     const cmsis_nn_dims *output_dims);
 
 /**
- * Gives the scratch bytes of arm_depthwise_conv_s8_opt().
+ * Gives the scratch bytes of arm_depthwise_conv_s8_opt(); 0 in builds without Helium.
  */
 int32_t arm_depthwise_conv_s8_opt_get_buffer_size(const cmsis_nn_dims *input_dims, const cmsis_nn_dims *filter_dims);
+
+/**
+ * Computes the weight sums of a depthwise convolution: `bias[c] + lhs_offset * sum(rhs[:, :, c])` for each channel.
+ *
+ * @param vector_sum_buf Output, `output_dims->c` numbers.
+ * @param scratch_buf    Unused, may be NULL.
+ * @param rhs            Filter, [1, K_H, K_W, C_OUT] by `filter_dims`.
+ * @param lhs_offset     The convolution's input offset.
+ * @param bias_data      Bias or NULL.
+ */
+arm_cmsis_nn_status arm_depthwise_convolve_weight_sum(
+    int32_t *vector_sum_buf,
+    int8_t *scratch_buf,
+    const int8_t *rhs,
+    const cmsis_nn_dw_conv_params *dw_conv_params,
+    const cmsis_nn_dims *input_dims,
+    const cmsis_nn_dims *filter_dims,
+    const cmsis_nn_dims *output_dims,
+    const int32_t lhs_offset,
+    const int32_t *bias_data);
 
 /* --------------------------------------------------------------------------------------------------------------
  * Fully connected
@@ -442,6 +474,7 @@ arm_cmsis_nn_status arm_vector_sum_s8(
 /**
  * Average pooling; padding is not counted; the mean is rounded half away from zero.
  *
+ * Rule, for both poolings: batches and channels are the same in input and output, and every window holds at least one input.
  * @param ctx Unused, may hold a NULL buffer.
  */
 arm_cmsis_nn_status arm_avgpool_s8(
@@ -454,7 +487,7 @@ arm_cmsis_nn_status arm_avgpool_s8(
     int8_t *output_data);
 
 /**
- * Gives the scratch bytes of arm_avgpool_s8().
+ * Gives 0: arm_avgpool_s8() needs no scratch.
  */
 int32_t arm_avgpool_s8_get_buffer_size(const int dim_dst_width, const int ch_src);
 
@@ -462,6 +495,11 @@ int32_t arm_avgpool_s8_get_buffer_size(const int dim_dst_width, const int ch_src
  * Gives the same number as arm_avgpool_s8_get_buffer_size(), on every host.
  */
 int32_t arm_avgpool_s8_get_buffer_size_mve(const int dim_dst_width, const int ch_src);
+
+/**
+ * Gives the same number as arm_avgpool_s8_get_buffer_size(), on every host.
+ */
+int32_t arm_avgpool_s8_get_buffer_size_dsp(const int dim_dst_width, const int ch_src);
 
 /**
  * Maximum pooling.
@@ -482,7 +520,31 @@ arm_cmsis_nn_status arm_max_pool_s8(
  * ----------------------------------------------------------------------------------------------------------- */
 
 /**
- * Adds two tensors with rescaling; extents of 1 broadcast.
+ * Adds two runs of `block_size` numbers with rescaling, as TensorFlow Lite does it: both inputs are shifted left by `left_shift`
+ * (20 there) and brought to a common scale, and the sum is brought to the output's scale.
+ */
+arm_cmsis_nn_status arm_elementwise_add_s8(
+    const int8_t *input_1_vect,
+    const int8_t *input_2_vect,
+    const int32_t input_1_offset,
+    const int32_t input_1_mult,
+    const int32_t input_1_shift,
+    const int32_t input_2_offset,
+    const int32_t input_2_mult,
+    const int32_t input_2_shift,
+    const int32_t left_shift,
+    int8_t *output,
+    const int32_t out_offset,
+    const int32_t out_mult,
+    const int32_t out_shift,
+    const int32_t out_activation_min,
+    const int32_t out_activation_max,
+    const int32_t block_size);
+
+/**
+ * Adds two tensors as arm_elementwise_add_s8(); extents of 1 broadcast, axis by axis.
+ *
+ * Rule: each extent of the output is the larger one of the inputs'; an input's extent is that or 1.
  */
 arm_cmsis_nn_status arm_add_s8(
     const int8_t *input1_data,

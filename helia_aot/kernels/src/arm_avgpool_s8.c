@@ -152,7 +152,7 @@ arm_cmsis_nn_status arm_avgpool_s8(
     int8_t *output_data)
 {
     (void)ctx;
-    if (!helia_nn_pool_rule(input_dims, output_dims))
+    if (!helia_nn_pool_rule(pool_params, input_dims, filter_dims, output_dims))
     {
         return ARM_CMSIS_NN_ARG_ERROR;
     }
@@ -164,10 +164,6 @@ arm_cmsis_nn_status arm_avgpool_s8(
             {
                 const helia_nn_pool_window window =
                     helia_nn_pool_window_at(pool_params, input_dims, input_data, filter_dims, y, x);
-                if (window.h <= 0 || window.w <= 0)
-                {
-                    return ARM_CMSIS_NN_ARG_ERROR; /* No input to take the mean of. */
-                }
 #if defined(HELIA_NN_MVE)
                 if (window.h * window.w <= LARGEST_RECIPROCAL_COUNT)
                 {

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "arm_nnfunctions.h"
+#include "../include/arm_nnfunctions.h"
 #include "support_convolve_s8.h"
 
 arm_cmsis_nn_status arm_convolve_1x1_s8_fast(const cmsis_nn_context *ctx,

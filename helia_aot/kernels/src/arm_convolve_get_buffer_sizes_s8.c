@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "arm_nnfunctions.h"
+#include "../include/arm_nnfunctions.h"
 #include "support_convolve_s8.h"
 
 int32_t arm_convolve_s8_get_buffer_size(const cmsis_nn_dims *input_dims, const cmsis_nn_dims *filter_dims)

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "arm_nnfunctions.h"
+#include "../include/arm_nnfunctions.h"
 
 arm_cmsis_nn_status arm_convolve_weight_sum(int32_t *vector_sum_buf,
                                             const int8_t *rhs,

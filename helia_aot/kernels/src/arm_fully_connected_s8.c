@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "arm_nnfunctions.h"
+#include "../include/arm_nnfunctions.h"
 #include "support_matmul_s8.h"
 
 arm_cmsis_nn_status arm_fully_connected_s8(const cmsis_nn_context *ctx,

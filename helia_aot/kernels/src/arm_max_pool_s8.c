@@ -55,7 +55,7 @@ arm_cmsis_nn_status arm_max_pool_s8(
     int8_t *output_data)
 {
     (void)ctx;
-    if (!helia_nn_pool_rule(input_dims, output_dims))
+    if (!helia_nn_pool_rule(pool_params, input_dims, filter_dims, output_dims))
     {
         return ARM_CMSIS_NN_ARG_ERROR;
     }

@@ -6,7 +6,7 @@
 #ifndef HELIA_NN_INTERNAL_H
 #define HELIA_NN_INTERNAL_H
 
-#include "arm_nn_types.h"
+#include "../include/arm_nn_types.h"
 
 #include <stddef.h>
 #include <stdint.h>

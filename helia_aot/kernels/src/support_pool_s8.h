@@ -12,13 +12,27 @@
 typedef struct
 {
     const int8_t *input; /* First pixel of the first row. */
-    int32_t h, w;        /* 0 or less: the window has no input. */
+    int32_t h, w;        /* At least 1. */
     int32_t row_bytes;   /* From one row to the next. */
 } helia_nn_pool_window;
 
-static inline bool helia_nn_pool_rule(const cmsis_nn_dims *input_dims, const cmsis_nn_dims *output_dims)
+/* Tells whether the windows along one axis all hold at least one input. */
+static inline bool helia_nn_pool_axis_rule(int32_t input, int32_t filter, int32_t output, int32_t stride, int32_t padding)
 {
-    return input_dims->n == output_dims->n && input_dims->c == output_dims->c;
+    return padding < filter && (output - 1) * stride - padding < input;
+}
+
+/* Batches and channels stay, and there is no window in the padding alone. */
+static inline bool helia_nn_pool_rule(const cmsis_nn_pool_params *pool_params,
+                                      const cmsis_nn_dims *input_dims,
+                                      const cmsis_nn_dims *filter_dims,
+                                      const cmsis_nn_dims *output_dims)
+{
+    const cmsis_nn_tile stride = pool_params->stride;
+    const cmsis_nn_tile padding = pool_params->padding;
+    return input_dims->n == output_dims->n && input_dims->c == output_dims->c &&
+           helia_nn_pool_axis_rule(input_dims->h, filter_dims->h, output_dims->h, stride.h, padding.h) &&
+           helia_nn_pool_axis_rule(input_dims->w, filter_dims->w, output_dims->w, stride.w, padding.w);
 }
 
 static inline helia_nn_pool_window helia_nn_pool_window_at(const cmsis_nn_pool_params *pool_params,

@@ -246,7 +246,7 @@ static bool decode32_multiple(struct instruction *i, uint32_t first, uint32_t se
     if (direction != 1 && direction != 2) {
         return false;
     }
-    if (bits(first, 4, 4) && base == REGISTER_PC) { /* CLRM */
+    if (first == 0xe89f) { /* CLRM */
         set(i, CLASS_ALU, second & 0x7fff, 0);
         return true;
     }

@@ -63,6 +63,7 @@
     X(MVE_STORE_INTERLEAVED, "mve_store_interleaved")                                              \
     X(MVE_SCATTER, "mve_scatter")                                                                  \
     X(MVE_INTEGER, "mve_integer")               /* add, logic, min/max, plain shift, VDUP, VREV */ \
+    X(MVE_IMMEDIATE, "mve_immediate")           /* VMOV of an immediate */                         \
     X(MVE_SHIFT_ROUND, "mve_shift_round")       /* rounding or saturating shift, carry */          \
     X(MVE_NARROW, "mve_narrow")                                                                    \
     X(MVE_MINMAX8, "mve_minmax8")               /* minimum or maximum across lanes */              \

@@ -92,7 +92,11 @@ static const struct row rows[] = {
     {0xffc11ff1, 0xff000b40, CLASS_MVE_MULTIPLY, "Qd= Qn Qm", "vqrdmulh"},
 
     /* Immediate moves stand in the size = 0 hole of the immediate shifts. */
-    {0xeff810d0, 0xef800050, CLASS_MVE_INTEGER, "Qd=", "vmov, vmvn, vorr, vbic immediate"},
+    {0xeff819d0, 0xef800150, CLASS_MVE_INTEGER, "Qd+", "vorr, vbic immediate 32"},
+    {0xeff81dd0, 0xef800950, CLASS_MVE_INTEGER, "Qd+", "vorr, vbic immediate 16"},
+    {0xeff81ff0, 0xef800e70, CLASS_MVE_IMMEDIATE, "Qd=", "vmov.i64 immediate"},
+    {0xeff810f0, 0xef800070, CLASS_MVE_INTEGER, "Qd=", "vmvn immediate"},
+    {0xeff810f0, 0xef800050, CLASS_MVE_IMMEDIATE, "Qd=", "vmov immediate"},
     {0xffc01ff1, 0xef800550, CLASS_MVE_INTEGER, "Qd= Qm", "vshl immediate"},
     {0xefc01ff1, 0xef800050, CLASS_MVE_INTEGER, "Qd= Qm", "vshr"},
     {0xffc01ff1, 0xff800450, CLASS_MVE_INTEGER, "Qd+ Qm", "vsri"},
@@ -184,7 +188,7 @@ static const struct row rows[] = {
     {0xefe00ff1, 0xeea00f40, CLASS_MVE_INTEGER, "Qd= Qm", "vshll"},
     {0xffe01ff0, 0xeea00fc0, CLASS_MVE_INTEGER, "Qd+ Rm+", "vshlc"},
     {0xefe00ff1, 0xee800fc1, CLASS_MVE_NARROW, "Qd+ Qm", "vshrn, vrshrn"},
-    {0xefe00ff1, 0xee800f41, CLASS_MVE_NARROW, "Qd+ Qm", "vqshrn, vqrshrn"},
+    {0xefe00ff0, 0xee800f40, CLASS_MVE_NARROW, "Qd+ Qm", "vqshrn, vqrshrn"},
     {0xefe00ff1, 0xee800fc0, CLASS_MVE_NARROW, "Qd+ Qm", "vqshrun, vqrshrun"},
     {0xffff0f71, 0xeeec0f00, CLASS_MVE_MINMAX32, "Rt+ Qm", "vmaxnmav, vminnmav f32"},
     {0xffff0f71, 0xfeec0f00, CLASS_MVE_MINMAX16, "Rt+ Qm", "vmaxnmav, vminnmav f16"},

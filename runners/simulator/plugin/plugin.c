@@ -62,6 +62,9 @@ static const struct instruction *record_of(uint32_t address, uint32_t encoding, 
         abort();
     }
     r->instruction = decode_instruction(address, encoding, size_bytes);
+    if (!model.classes[r->instruction.timing_class].present) {
+        r->instruction.timing_class = CLASS_UNKNOWN; /* not an instruction of this core */
+    }
     r->next = *bucket;
     *bucket = r;
     return &r->instruction;

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import get_args
+
+import pytest
+from synthetic_campaign import synthetic_space, table_measurement
+
+from optimizer.samplers import SamplerName
+from optimizer.study import CampaignStudy, violation
+from runners.measurement import Measurement
+from search_spaces.plans import apply
+
+PLAN, SPACE = synthetic_space(6)
+BAD = Measurement(status="plan_bad", stage="link", reason="too big", evidence={"over_bytes": 64})
+LOST = Measurement(status="rig_bad", stage="run", reason="no probe")
+
+
+def proposals(sampler: SamplerName, seed: int, count: int) -> list[str]:
+    study = CampaignStudy(SPACE, sampler=sampler, seed=seed)
+    result = []
+    for number in range(count):
+        choices = study.ask(number)
+        result.append(" ".join(choices.values()))
+        study.tell(number, table_measurement(apply(PLAN, SPACE.choices(choices))))
+    return result
+
+
+@pytest.mark.parametrize("sampler", get_args(SamplerName))
+def test_the_same_seed_gives_the_same_proposals(sampler: SamplerName) -> None:
+    first = proposals(sampler, 3, 25)
+    assert proposals(sampler, 3, 25) == first
+    assert proposals(sampler, 4, 25) != first
+
+
+def test_proposals_do_not_depend_on_the_process() -> None:
+    code = "from test_study import proposals; print(*proposals('tpe', 0, 15), sep='\\n')"
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            check=True,
+            capture_output=True,
+            text=True,
+            cwd=os.path.dirname(__file__),  # noqa: PTH120
+            env={
+                **os.environ,
+                "PYTHONHASHSEED": seed,
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            },
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+    assert outputs.pop().split("\n")[:-1] == proposals("tpe", 0, 15)
+
+
+def test_brute_force_proposes_every_plan_once() -> None:
+    assert len(set(proposals("brute_force", 0, SPACE.size))) == SPACE.size
+
+
+def test_brute_force_may_be_asked_after_the_last_plan() -> None:
+    assert len(proposals("brute_force", 0, SPACE.size + 2)) == SPACE.size + 2
+
+
+def test_a_bad_plan_is_told_as_a_violated_constraint() -> None:
+    study = CampaignStudy(SPACE, sampler="tpe", seed=0)
+    study.ask(0)
+    study.tell(0, BAD)
+    study.add(SPACE.baseline, BAD)
+    for trial in study.trials:
+        assert trial.state.name == "PRUNED"
+        assert trial.constraints == {"plan": 64.0}
+
+
+def test_a_lost_evaluation_is_closed_without_a_result() -> None:
+    study = CampaignStudy(SPACE, sampler="tpe", seed=0)
+    study.ask(0)
+    study.tell(0, LOST)
+    assert [(trial.state.name, trial.value) for trial in study.trials] == [("FAIL", None)]
+
+
+def test_the_violation_is_a_distance_where_one_is_known() -> None:
+    assert violation(BAD) == 64.0
+    assert violation(BAD.model_copy(update={"evidence": {}})) == 1.0
+    assert violation(table_measurement(PLAN)) == 0.0
+
+
+def test_tpe_avoids_bad_plans() -> None:
+    """Plans with a generic first operator are bad; the sampler must learn it."""
+    study = CampaignStudy(SPACE, sampler="tpe", seed=1)
+    asked = []
+    for number in range(60):
+        choices = study.ask(number)
+        is_bad = choices["kernel@0:conv0"] == "generic"
+        asked.append(is_bad)
+        plan = apply(PLAN, SPACE.choices(choices))
+        study.tell(number, BAD if is_bad else table_measurement(plan))
+    assert sum(asked[30:]) < 10

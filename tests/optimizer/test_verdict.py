@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from synthetic_campaign import synthetic_space, table_measurement
+
+from optimizer.verdict import MAX_FINALISTS, compare, finalists, separates
+from results.records import Role, TrialRecord
+from runners.measurement import Measurement
+from search_spaces.plans import apply, plan_key
+
+PLAN, SPACE = synthetic_space(6)
+CYCLES = st.lists(st.integers(1, 10**9), min_size=1, max_size=6)
+
+
+def ok(cycles: int) -> Measurement:
+    return table_measurement(PLAN).model_copy(update={"cycles": [cycles]})
+
+
+def record(role: Role, cycles: int, changed: int = 0, *, in_space: bool = True) -> TrialRecord:
+    choices = SPACE.baseline
+    for name in list(choices)[:changed]:
+        choices[name] = "generic"
+    return TrialRecord(
+        role=role,
+        ask=changed if role == "search" else None,
+        plan_key=plan_key(apply(PLAN, SPACE.choices(choices))),
+        in_space=in_space,
+        choices=choices,
+        seconds=1.0,
+        measurement=ok(cycles),
+    )
+
+
+BASELINE = record("baseline", 1000)
+
+
+def test_finalists_are_the_fastest_plans_in_order() -> None:
+    records = [BASELINE, *(record("search", 900 - changed, changed) for changed in range(1, 6))]
+    assert [item.measurement.best_cycles for item in finalists(records, BASELINE)] == [
+        895,
+        896,
+        897,
+    ][:MAX_FINALISTS]
+
+
+def test_a_plan_as_slow_as_the_baseline_is_no_finalist() -> None:
+    assert finalists([BASELINE, record("search", 1000, 1)], BASELINE) == ()
+
+
+def test_of_equally_fast_plans_the_one_with_fewer_changes_comes_first() -> None:
+    records = [record("search", 900, 3), record("search", 900, 1)]
+    assert finalists(records, BASELINE)[0] == records[1]
+
+
+def test_a_reference_outside_the_space_cannot_win() -> None:
+    assert finalists([record("reference", 500, 2, in_space=False)], BASELINE) == ()
+    assert finalists([record("reference", 500, 2)], BASELINE) != ()
+
+
+@given(finalist=CYCLES, baseline=CYCLES)
+def test_a_finalist_that_separates_has_the_lower_highest_cycles(
+    finalist: list[int], baseline: list[int]
+) -> None:
+    if separates(finalist, baseline):
+        assert max(finalist) < min(baseline)
+        assert not separates(baseline, finalist)
+
+
+def test_a_deterministic_runner_needs_one_round() -> None:
+    calls: list[bool] = []
+
+    def measure(is_finalist: bool, slot: int) -> Measurement:
+        assert slot == len(calls)
+        calls.append(is_finalist)
+        return ok(999 if is_finalist else 1000)
+
+    assert compare("a" * 64, measure).is_faster
+    assert calls == [False, True, True, False]
+
+
+def test_a_failed_repetition_rejects_the_finalist() -> None:
+    bad = Measurement(status="plan_bad", stage="run", reason="the core faulted")
+    result = compare("a" * 64, lambda is_finalist, _: bad if is_finalist else ok(1000))
+    assert not result.is_faster
+    assert "the core faulted" in result.reason
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.0005, 0.01])
+def test_no_slower_plan_is_chosen_in_a_thousand_noisy_studies(noise: float) -> None:
+    """Plans between 0.5 % faster and 0.5 % slower than the baseline; the luckiest is verified."""
+    rng = random.Random(7)
+    slower = chosen = 0
+    for _ in range(1000):
+        true = {changed: 1_000_000 * rng.uniform(0.995, 1.005) for changed in range(1, 7)}
+
+        def noisy(cycles: float) -> int:
+            return round(cycles * (1 + rng.gauss(0, noise)))
+
+        baseline = record("baseline", noisy(1_000_000))
+        records = [record("search", noisy(true[changed]), changed) for changed in true]
+        for finalist in finalists(records, baseline):
+            changed = finalist.ask or 0
+            result = compare(
+                finalist.plan_key,
+                lambda is_finalist, _, cycles=true[changed]: ok(
+                    noisy(cycles if is_finalist else 1_000_000)
+                ),
+            )
+            if result.is_faster:
+                chosen += 1
+                slower += true[changed] > 1_000_000
+                break
+    assert slower == 0
+    assert chosen > (900 if noise == 0.0 else 0)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+from synthetic_campaign import synthetic_plan, synthetic_report
+
+from helia_aot.config.convert import OperatorOptimization, OperatorRule
+from search_spaces.build import build_space
+from search_spaces.errors import SpaceError
+
+
+def pin(kernel: str | None, *, type: str = "*", id: str | None = None) -> OperatorRule:
+    return OperatorRule(type=type, id=id, optimization=OperatorOptimization(kernel=kernel))
+
+
+def test_every_applicable_knob_varies() -> None:
+    plan = synthetic_plan(4)
+    space = build_space(plan, synthetic_report(plan))
+    assert [dimension.name for dimension in space.dimensions] == [
+        f"kernel@0:conv{index}" for index in range(4)
+    ]
+    assert space.dimensions[0].choices == ("specialized", "generic")
+    assert space.baseline["kernel@0:conv0"] == "specialized"
+
+
+def test_a_knob_that_is_not_applicable_is_dropped_with_the_reason() -> None:
+    plan = synthetic_plan(3)
+    space = build_space(plan, synthetic_report(plan, not_applicable=[1]))
+    assert space.size == 4
+    assert [(item.operator_id, item.reason) for item in space.dropped] == [
+        ("0:conv1", "not applicable: no direct entry")
+    ]
+
+
+def test_a_choice_of_the_configuration_does_not_vary() -> None:
+    plan = synthetic_plan(3, explicit=[0])
+    space = build_space(plan, synthetic_report(plan))
+    assert space.size == 4
+    assert "explicitly" in space.dropped[0].reason
+
+
+def test_only_the_knobs_asked_for_vary() -> None:
+    plan = synthetic_plan(3)
+    space = build_space(plan, synthetic_report(plan), knobs=["accumulation"])
+    assert space.size == 1
+    assert len(space.dropped) == 3
+
+
+def test_values_that_change_numerics_are_left_out() -> None:
+    plan = synthetic_plan(1)
+    report = synthetic_report(plan)
+    operator = report.operators[0]
+    approximate = [
+        item.model_copy(update={"approximate": item.value == "generic"})
+        for item in operator.alternatives["kernel"]
+    ]
+    report.operators[0] = operator.model_copy(update={"alternatives": {"kernel": approximate}})
+    space = build_space(plan, report)
+    assert space.size == 1
+    assert "numerics" in space.dropped[0].reason
+
+
+def test_a_pin_fixes_a_knob_for_every_plan() -> None:
+    plan = synthetic_plan(4)
+    space = build_space(plan, synthetic_report(plan), pins=[pin("generic", type="conv_2d")])
+    assert space.size == 4
+    assert [(item.operator_id, item.value) for item in space.pinned] == [
+        ("0:conv0", "generic"),
+        ("0:conv2", "generic"),
+    ]
+    assert len(space.choices(space.baseline)) == 4
+
+
+def test_the_more_specific_pin_wins() -> None:
+    plan = synthetic_plan(2)
+    pins = [pin("specialized", id="0:conv0"), pin("generic")]
+    space = build_space(plan, synthetic_report(plan), pins=pins)
+    assert [item.value for item in space.pinned] == ["specialized", "generic"]
+
+
+def test_a_pin_to_auto_keeps_what_auto_chooses() -> None:
+    plan = synthetic_plan(2)
+    space = build_space(plan, synthetic_report(plan), pins=[pin("auto", id="0:conv0")])
+    assert space.pinned[0].value == "specialized"
+
+
+def test_every_wrong_pin_and_knob_is_named() -> None:
+    plan = synthetic_plan(3, explicit=[1])
+    pins = [
+        pin("generic", id="nowhere"),
+        pin(None, id="0:conv0"),
+        pin("generic", id="0:conv1"),
+        pin("generic", id="0:conv2"),
+    ]
+    report = synthetic_report(plan, not_applicable=[2])
+    with pytest.raises(SpaceError) as caught:
+        build_space(plan, report, knobs=["kernels"], pins=pins)
+    assert [problem.where for problem in caught.value.problems] == [
+        "space.knobs",
+        "space.pins[0]",
+        "space.pins[1]",
+        "space.pins[2]",
+        "space.pins[3]",
+    ]
