@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -90,7 +89,9 @@ def _check_destination(directory: Path, force: bool) -> None:
             [Problem(str(directory), "it would be overwritten")],
             next_step="Give --force to replace it, or another module.path or module.name.",
         )
-    is_module = directory.is_dir() and ((directory / _MARK).is_dir() or not any(directory.iterdir()))
+    is_module = directory.is_dir() and (
+        (directory / _MARK).is_dir() or not any(directory.iterdir())
+    )
     if not is_module:
         raise EmitError(
             f"{directory} is not a generated module",
@@ -105,11 +106,11 @@ def _swap(staging: Path, directory: Path) -> None:
         staging.rename(directory)
         return
     old = Path(tempfile.mkdtemp(prefix=f".{directory.name}.old.", dir=directory.parent))
-    os.replace(directory, old / directory.name)
+    directory.rename(old / directory.name)
     try:
         staging.rename(directory)
     except OSError:
-        os.replace(old / directory.name, directory)
+        (old / directory.name).rename(directory)
         raise
     finally:
         shutil.rmtree(old, ignore_errors=True)

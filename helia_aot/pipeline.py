@@ -9,45 +9,34 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from helia_aot.codegen.emit import ModuleSpec, emit_module, with_files
 from helia_aot.codegen.module import EmittedFile, Module, ModuleOperator, ModuleTensor
 from helia_aot.config.convert import ConvertConfig
-from helia_aot.config.rules import RuleSubject, unmatched_rules, winning_rule
 from helia_aot.errors import ConfigError, Problem
 from helia_aot.frontend.tflite.reader import ModelFile, read_model
 from helia_aot.ir.graph import Graph
 from helia_aot.memory.layout import MemoryPlan, constant_blob
+from helia_aot.memory.lowered import requests_of, tensor_rule_warnings
 from helia_aot.memory.plan import plan_memory
-from helia_aot.memory.requests import TensorRequest
 from helia_aot.memory.residency import build_residency, residency_json
 from helia_aot.operators.registry import DIRECT_ENTRIES, FAMILIES, check_supported
 from helia_aot.operators.spec import LoweredOperator, Target
-from helia_aot.optimization.hints import build_hints, constant_placement
+from helia_aot.optimization.describe import OperatorFacts, build_report, plan_operators
+from helia_aot.optimization.hints import constant_placement
 from helia_aot.optimization.identity import ambiguity_warnings, operator_ids
-from helia_aot.optimization.measurements import measurements_for
 from helia_aot.optimization.plan import (
     PLAN_SCHEMA_VERSION,
     Generator,
     KnobChoice,
     ModelIdentity,
     OptimizationPlan,
-    PlanOperator,
-    PlanOptimization,
     PlatformIdentity,
 )
 from helia_aot.optimization.read_plan import check_plan, read_plan
-from helia_aot.optimization.report import (
-    REPORT_SCHEMA_VERSION,
-    Alternative,
-    ConstantPlacement,
-    MeasurementRecord,
-    OptimizationReport,
-    ReportOperator,
-)
-from helia_aot.optimization.knobs import KNOBS
+from helia_aot.optimization.report import OptimizationReport
 from helia_aot.optimization.resolve import (
     ResolvableOperator,
     plan_settings,
@@ -123,7 +112,7 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
         )
     choices = resolve_choices(operators, config, plan)
     lowered = _lower(model.graph, choices, target)
-    requests = _tensor_requests(model.graph, lowered, config)
+    requests = requests_of(model.graph, lowered, config.memory.tensors)
     capacities = _capacities(config, platform)
     memory_plan = plan_memory(
         requests,
@@ -134,13 +123,19 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
         planner=config.memory.planner,
     )
     module_operators = _module_operators(model.graph, operators, lowered)
-    new_plan = _plan(
-        config, plan_settings(config, plan), identities, operators, choices, module_operators
+    new_plan = OptimizationPlan(
+        schema_version=PLAN_SCHEMA_VERSION,
+        generator=Generator(helia_aot=__version__, ns_cmsis_nn=_kernel_floor(module_operators)),
+        model=identities[0],
+        module_prefix=config.module.prefix,
+        platform=identities[1],
+        optimization=plan_settings(config, plan),
+        operators=plan_operators(operators, choices),
     )
-    report = _report(
+    report = build_report(
         new_plan,
-        _report_operators(model.graph, operators, choices, module_operators),
-        measurements_for(platform.name, platform.core),
+        operators,
+        _facts(model.graph, module_operators),
         constant_placement(
             memory_plan,
             size_bytes=capacities,
@@ -151,10 +146,13 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
     residency = build_residency(
         memory_plan, prefix=config.module.prefix, compiler_version=__version__
     )
-    spec = _module_spec(config, platform, model, lowered, module_operators, memory_plan, requests)
-    module = with_files(
-        emit_module(spec), _documents(config, new_plan, report, residency)
-    )
+    blobs = {
+        arena.region_id: constant_blob(memory_plan, arena, requests)
+        for arena in memory_plan.arenas
+        if arena.role == "constant"
+    }
+    spec = _module_spec(config, platform, model, (lowered, module_operators), (memory_plan, blobs))
+    module = with_files(emit_module(spec), _documents(config, new_plan, report, residency))
     return Conversion(
         config=config,
         platform=platform,
@@ -166,7 +164,7 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
         warnings=(
             *ambiguity_warnings([operator.id for operator in operators]),
             *rule_warnings(operators, config),
-            *_tensor_rule_warnings(config, requests),
+            *tensor_rule_warnings(config.memory.tensors, requests),
         ),
         receipt=receipt,
     )
@@ -210,99 +208,6 @@ def _lower(
     )
 
 
-def _tensor_requests(
-    graph: Graph, lowered: Sequence[LoweredOperator], config: ConvertConfig
-) -> list[TensorRequest]:
-    """Gives one request for each tensor that the module needs, constants in operator order first."""
-    return [
-        replace(
-            request,
-            memory=_rule_memory(config, request, "memory"),
-            destination_memory=_rule_memory(config, request, "constant_destination_memory"),
-        )
-        for request in _constant_requests(lowered) + _scratch_requests(graph, lowered)
-    ]
-
-
-def _rule_memory(config: ConvertConfig, request: TensorRequest, field: str) -> str | None:
-    """Gives what the rules say about one field; only constants have a destination."""
-    if field == "constant_destination_memory" and request.role != "constant":
-        return None
-    won = winning_rule(
-        config.memory.tensors,
-        op_type=request.role,
-        ids=(request.id,),
-        field_of=lambda rule: getattr(rule.attributes, field),
-    )
-    return getattr(won[1].attributes, field) if won else None
-
-
-def _tensor_rule_warnings(
-    config: ConvertConfig, requests: Sequence[TensorRequest]
-) -> tuple[str, ...]:
-    subjects = [RuleSubject(request.role, (request.id,)) for request in requests]
-    return tuple(
-        f"memory.tensors[{index}] (type {rule.type}, id {rule.id}) matches no tensor"
-        for index, rule in unmatched_rules(config.memory.tensors, subjects)
-    )
-
-
-def _constant_requests(lowered: Sequence[LoweredOperator]) -> list[TensorRequest]:
-    constants = {c.id: c for operator in lowered for c in operator.constants}
-    return [
-        TensorRequest(
-            id=constant.id,
-            role="constant",
-            size_bytes=constant.data.nbytes,
-            data=constant.data.tobytes(),
-        )
-        for constant in constants.values()
-    ]
-
-
-def _scratch_requests(graph: Graph, lowered: Sequence[LoweredOperator]) -> list[TensorRequest]:
-    """Gives the computed tensors and scratch buffers with their lifetimes.
-
-    An input of the model is live from the start, an output to the end; what an operator reads and writes is live at its
-    position, so that no operator overwrites what it still reads.
-    """
-    last = len(graph.operators) - 1
-    first_use = dict.fromkeys(graph.inputs, 0)
-    last_use = dict.fromkeys(graph.inputs, 0)
-    for position, operator in enumerate(graph.operators):
-        for tensor_id in operator.outputs:
-            first_use.setdefault(tensor_id, position)
-            last_use[tensor_id] = position
-        for tensor_id in operator.inputs:
-            if tensor_id in first_use:
-                last_use[tensor_id] = position
-    last_use.update({tensor_id: last for tensor_id in graph.outputs if tensor_id in first_use})
-    alias = {output: source for op in lowered for output, source in op.alias.items()}
-    requests = [
-        TensorRequest(
-            id=tensor_id,
-            role="scratch",
-            size_bytes=graph.tensor(tensor_id).size_bytes,
-            first_use=first_use[tensor_id],
-            last_use=last_use[tensor_id],
-            alias_of=alias.get(tensor_id),
-        )
-        for tensor_id in first_use
-    ]
-    requests += [
-        TensorRequest(
-            id=operator.scratch_id,
-            role="scratch",
-            size_bytes=operator.scratch_bytes,
-            first_use=position,
-            last_use=position,
-        )
-        for position, operator in enumerate(lowered)
-        if operator.scratch_bytes
-    ]
-    return requests
-
-
 def _capacities(config: ConvertConfig, platform: Platform) -> dict[str, int]:
     """Gives what may be used of each memory: its size, or less where a constraint says so.
 
@@ -315,12 +220,19 @@ def _capacities(config: ConvertConfig, platform: Platform) -> dict[str, int]:
         where = f"memory.constraints[{position}]"
         if constraint.name not in sizes:
             problems.append(
-                Problem(where, f"{platform.name} has no memory {constraint.name!r}", f"use {', '.join(sizes)}")
+                Problem(
+                    where,
+                    f"{platform.name} has no memory {constraint.name!r}",
+                    f"use {', '.join(sizes)}",
+                )
             )
         elif constraint.max_size is not None:
             if constraint.max_size > sizes[constraint.name]:
                 problems.append(
-                    Problem(where, f"{constraint.name} has {sizes[constraint.name]} bytes, not {constraint.max_size}")
+                    Problem(
+                        where,
+                        f"{constraint.name} has {sizes[constraint.name]} bytes, not {constraint.max_size}",
+                    )
                 )
             sizes[constraint.name] = constraint.max_size
     if problems:
@@ -347,99 +259,21 @@ def _module_operators(
     )
 
 
-def _plan(  # noqa: PLR0913 - a plan is just the sum of these facts
-    config: ConvertConfig,
-    settings: PlanOptimization,
-    identities: tuple[ModelIdentity, PlatformIdentity],
-    operators: Sequence[ResolvableOperator],
-    choices: Sequence[Mapping[str, KnobChoice]],
-    module_operators: Sequence[ModuleOperator],
-) -> OptimizationPlan:
-    return OptimizationPlan(
-        schema_version=PLAN_SCHEMA_VERSION,
-        generator=Generator(helia_aot=__version__, ns_cmsis_nn=_kernel_floor(module_operators)),
-        model=identities[0],
-        module_prefix=config.module.prefix,
-        platform=identities[1],
-        optimization=settings,
-        operators=[
-            PlanOperator(
-                id=operator.id.id,
-                id_source=operator.id.id_source,
-                index=operator.id.index,
-                node_id=operator.id.node_id,
-                op_type=operator.op_type,
-                knobs=dict(chosen),
-            )
-            for operator, chosen in zip(operators, choices, strict=True)
-        ],
-    )
-
-
 def _kernel_floor(operators: Sequence[ModuleOperator]) -> str:
     """Gives the lowest kernel library release that has every entry called."""
     direct = any(operator.entry in DIRECT_ENTRIES for operator in operators)
     return _FLOOR_WITH_DIRECT_ENTRIES if direct else _FLOOR
 
 
-def _report_operators(
-    graph: Graph,
-    operators: Sequence[ResolvableOperator],
-    choices: Sequence[Mapping[str, KnobChoice]],
-    module_operators: Sequence[ModuleOperator],
-) -> list[ReportOperator]:
-    total = sum(operator.macs for operator in module_operators)
+def _facts(graph: Graph, module_operators: Sequence[ModuleOperator]) -> list[OperatorFacts]:
     return [
-        ReportOperator(
-            id=operator.id.id,
-            op_type=operator.op_type,
+        OperatorFacts(
             entry=module.entry,
             macs=module.macs,
-            mac_share=module.macs / total if total else 0.0,
-            shapes={
-                "inputs": [list(graph.tensor(i).shape) for i in source.inputs if i is not None],
-                "outputs": [list(graph.tensor(o).shape) for o in source.outputs],
-            },
-            alternatives={
-                name: _alternatives(name, operator, chosen[name].value)
-                for name in operator.domains
-            },
+            input_shapes=tuple(graph.tensor(i).shape for i in source.inputs if i is not None),
+            output_shapes=tuple(graph.tensor(o).shape for o in source.outputs),
         )
-        for operator, source, chosen, module in zip(
-            operators, graph.operators, choices, module_operators, strict=True
-        )
-    ]
-
-
-def _report(
-    plan: OptimizationPlan,
-    operators: list[ReportOperator],
-    measurements: dict[str, list[MeasurementRecord]],
-    placement: ConstantPlacement | None,
-) -> OptimizationReport:
-    return OptimizationReport(
-        schema_version=REPORT_SCHEMA_VERSION,
-        plan_file=f"{plan.module_prefix}_plan.json",
-        total_macs=sum(operator.macs for operator in operators),
-        operators=operators,
-        measurements=measurements,
-        constant_placement=placement,
-        hints=build_hints(plan.operators, operators, measurements, placement),
-    )
-
-
-def _alternatives(knob: str, operator: ResolvableOperator, chosen: str) -> list[Alternative]:
-    domain = operator.domains[knob]
-    return [
-        Alternative(
-            value=value,
-            chosen=value == chosen,
-            applicable=domain.applicable,
-            reason=domain.reason,
-            entry=entry,
-            approximate=value in KNOBS[knob].approximate,
-        )
-        for value, entry in domain.entries.items()
+        for source, module in zip(graph.operators, module_operators, strict=True)
     ]
 
 
@@ -447,11 +281,11 @@ def _module_spec(
     config: ConvertConfig,
     platform: Platform,
     model: ModelFile,
-    lowered: tuple[LoweredOperator, ...],
-    operators: tuple[ModuleOperator, ...],
-    memory_plan: MemoryPlan,
-    requests: Sequence[TensorRequest],
+    program: tuple[tuple[LoweredOperator, ...], tuple[ModuleOperator, ...]],
+    memory: tuple[MemoryPlan, Mapping[int, bytes]],
 ) -> ModuleSpec:
+    lowered, operators = program
+    memory_plan, blobs = memory
     return ModuleSpec(
         name=config.module.name,
         prefix=config.module.prefix,
@@ -469,11 +303,7 @@ def _module_spec(
         inputs=tuple(_module_tensor(model.graph, i) for i in model.graph.inputs),
         outputs=tuple(_module_tensor(model.graph, o) for o in model.graph.outputs),
         memory_plan=memory_plan,
-        blobs={
-            arena.region_id: constant_blob(memory_plan, arena, requests)
-            for arena in memory_plan.arenas
-            if arena.role == "constant"
-        },
+        blobs=blobs,
     )
 
 

@@ -23,6 +23,7 @@ from runners.layout import (
     render_placement_header,
 )
 from runners.objects import (
+    MAX_MESSAGE_CHARACTERS,
     Compiler,
     ObjectCache,
     Source,
@@ -178,7 +179,10 @@ class Builder:
             reason = f"the module does not fit: it exceeds {', '.join(parts)}"
         else:
             reason = f"the module does not link: {first_error(stderr)}"
-        evidence: dict[str, JsonValue] = {"overflow_bytes": overflows, "message": stderr}
+        evidence: dict[str, JsonValue] = {
+            "overflow_bytes": overflows,
+            "message": stderr[:MAX_MESSAGE_CHARACTERS],
+        }
         raise CandidateFailure("plan_bad", "link", reason, evidence)
 
 

@@ -22,6 +22,8 @@ from runners.toolchain import Tool
 
 COMPILE_TIMEOUT_S = 120
 MAX_PROCESSES = 2
+MAX_MESSAGE_CHARACTERS = 8000
+"""A message is kept up to this length; the first errors matter."""
 
 _FORMAT = b"helia-search object 1"
 _DIGEST_BYTES = 32
@@ -169,7 +171,7 @@ class Compiler:
                 "plan_bad",
                 "build",
                 f"{source.path} does not compile: {first_error(stderr)}",
-                {"source": source.path, "message": stderr},
+                {"source": source.path, "message": stderr[:MAX_MESSAGE_CHARACTERS]},
             )
         if key is not None:
             self._cache.write(key, (directory / source.object_path).read_bytes())
@@ -221,7 +223,8 @@ def run_tool(command: Sequence[str | Path], directory: Path, subject: str) -> st
 def first_error(stderr: str) -> str:
     """Gives the line that says what is wrong."""
     lines = stderr.splitlines()
-    return next((line for line in lines if "error:" in line.lower()), lines[0])
+    marks = ("undefined reference", "error:")
+    return next((line for mark in marks for line in lines if mark in line.lower()), lines[0])
 
 
 def write_tree(tree: Tree, directory: Path) -> None:

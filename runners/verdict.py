@@ -95,14 +95,15 @@ def check_result(result: FirmwareResult, conversion: Conversion, image: Image) -
 def _fault(result: FirmwareResult, image: Image, operator: str | None) -> CandidateFailure:
     registers = {name: f"0x{value:08x}" for name, value in result.fault.items()}
     pc = result.fault["pc"]
-    place = image.function_at(pc) if pc else "a place that the core could not record"
+    place = image.function_at(pc) if pc else None
     kind = fault_kind(result.fault["cfsr"])
     evidence = {**registers, "place": place, "operator": operator}
-    return CandidateFailure("plan_bad", "run", f"fault at {place}: {kind}", evidence)
+    where = f" at {place}" if place else ""
+    return CandidateFailure("plan_bad", "run", f"fault{where}: {kind}", evidence)
 
 
 def fault_kind(cfsr: int) -> str:
-    """Gives the causes in a Configurable Fault Status Register, by the Armv8-M Architecture Reference Manual.
+    """Gives the causes in a Configurable Fault Status Register (Armv8-M reference manual).
 
     Args:
         cfsr: The register.
@@ -136,7 +137,7 @@ def _operator_name(index: int, module: Module) -> str | None:
 
 
 def _check_repeated(result: FirmwareResult, conversion: Conversion) -> None:
-    """A model without state must compute the same each time; with state there is nothing to compare."""
+    """A model without state must compute the same each time; one with state need not."""
     stateful = any(arena.role == "persistent" for arena in conversion.memory_plan.arenas)
     if result.differing_runs and not stateful:
         reason = f"the outputs changed in {result.differing_runs} of {result.runs} runs"

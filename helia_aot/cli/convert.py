@@ -19,6 +19,8 @@ from helia_aot.config.options import (
 )
 from helia_aot.errors import ConfigError, HeliaError, Problem
 
+_WIDTH = 160
+
 
 def run_convert(arguments: Sequence[str]) -> None:
     """Converts a model as the command line says, and prints the results.
@@ -26,7 +28,7 @@ def run_convert(arguments: Sequence[str]) -> None:
     Raises:
         HeliaError: Whatever stopped the conversion; no module is written then.
     """
-    output = Console(highlight=False)
+    output = _output()
     if asks_for_help(arguments):
         output.print(Text(convert_help().rstrip()), soft_wrap=True)
         return
@@ -58,6 +60,12 @@ def _convert(options: ConvertOptions, output: Console, log: Sequence[Console]) -
     print_all(output, results(conversion, module, verbose=config.verbose))
 
 
+def _output() -> Console:
+    """Gives the console of standard output; a pipe or file gets wide tables, whatever reads it."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_WIDTH)
+
+
 @contextmanager
 def _log(path: Path | None) -> Iterator[list[Console]]:
     """Gives the console that writes the log file, if there is one."""
@@ -72,4 +80,4 @@ def _log(path: Path | None) -> Iterator[list[Console]]:
             [Problem("log_file", f"{path}: {error.strerror}", "choose another file")],
         ) from error
     with file:
-        yield [Console(file=file, highlight=False, width=120, no_color=True)]
+        yield [Console(file=file, highlight=False, width=_WIDTH, no_color=True)]

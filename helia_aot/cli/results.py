@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from helia_aot.memory.layout import Arena
 
 _NONE = "-"
+_ID_WIDTH = 32
 
 
 def results(conversion: Conversion, module: Path, *, verbose: int) -> Iterator[RenderableType]:
@@ -29,13 +30,14 @@ def results(conversion: Conversion, module: Path, *, verbose: int) -> Iterator[R
     Args:
         conversion: What was converted.
         module: Folder of the written module.
-        verbose: 0 for the folder alone, 1 for tables and hints, 2 for every tensor's place as well.
+        verbose: 0 for the folder alone, 1 for tables and hints, 2 for whole operator ids and
+            every tensor's place as well.
     """
     if verbose > 0:
         yield _arenas(conversion)
         if verbose > 1:
             yield _tensors(conversion)
-        yield _operators(conversion)
+        yield _operators(conversion, full_ids=verbose > 1)
         yield from _hints(conversion.report.hints)
         if conversion.receipt is not None:
             yield Text.assemble(("Plan: ", "bold"), conversion.receipt)
@@ -121,20 +123,32 @@ def _tensors(conversion: Conversion) -> Table:
         table.add_column(heading, justify="right")
     for place in conversion.memory_plan.allocations.values():
         size = _bytes(place.size_bytes)
-        table.add_row(place.id, place.role, place.memory, f"{place.offset:,}", size)
+        table.add_row(Text(place.id), place.role, place.memory, f"{place.offset:,}", size)
     return table
 
 
-def _operators(conversion: Conversion) -> Table:
+def _operators(conversion: Conversion, *, full_ids: bool) -> Table:
+    """Gives the operators in execution order; node ids, which rules take as well, stay whole."""
     table = Table(title="Operators", title_justify="left", title_style="bold", box=None)
-    for heading in ("Id", "Type", "Entry"):
+    table.add_column("Node", justify="right")
+    if full_ids:
+        table.add_column("Id", overflow="fold")
+    else:
+        table.add_column("Id", no_wrap=True, max_width=_ID_WIDTH)
+    for heading in ("Type", "Entry"):
         table.add_column(heading, overflow="fold")
-    table.add_column("MACs", justify="right")
+    table.add_column("MAC share", justify="right")
     table.add_column("Choices")
     for facts, choices in _operator_pairs(conversion):
         share = f"{facts.mac_share:.1%}" if facts.macs else _NONE
-        entry = facts.entry or _NONE
-        table.add_row(facts.id, facts.op_type, entry, share, _choices(facts, choices))
+        table.add_row(
+            choices.node_id,
+            Text(facts.id),
+            facts.op_type,
+            facts.entry or _NONE,
+            share,
+            _choices(facts, choices),
+        )
     return table
 
 

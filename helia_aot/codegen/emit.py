@@ -91,7 +91,9 @@ def emit_module(spec: ModuleSpec) -> Module:
     Returns:
         The module; the same spec always gives the same bytes.
     """
-    blobs = tuple(_blob(spec, arena) for arena in spec.memory_plan.arenas if arena.role == "constant")
+    blobs = tuple(
+        _blob(spec, arena) for arena in spec.memory_plan.arenas if arena.role == "constant"
+    )
     sources = sources_for(sorted({op.entry for op in spec.operators if op.entry}))
     view = _view(spec, blobs, sources)
     files = [

@@ -12,15 +12,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
+    return Environment(
         loader=PackageLoader("helia_aot.codegen"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - the output is C, not HTML
+        autoescape=False,  # the output is C, not HTML
     )
-    return environment
 
 
 def render(template: str, view: Mapping[str, Any]) -> str:
@@ -33,5 +32,5 @@ def render(template: str, view: Mapping[str, Any]) -> str:
     Returns:
         The text; the same view always gives the same text.
     """
-    banner = _environment().get_template("banner.j2").make_module(dict(view)).banner
-    return _environment().get_template(f"{template}.j2").render(view, banner=banner)
+    module = _environment().get_template("banner.j2").make_module(dict(view))
+    return _environment().get_template(f"{template}.j2").render(view, banner=vars(module)["banner"])

@@ -299,6 +299,6 @@ class ConvertConfig(StrictModel):
         1,
         ge=0,
         le=2,
-        description="0: only the module's path, 1: tables and hints, 2: also the memory plan",
+        description="0: only the module's path, 1: tables and hints, 2: also full ids and every tensor",
     )
     log_file: Path | None = Field(None, description="Also write what is printed to this file")

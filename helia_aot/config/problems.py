@@ -122,7 +122,7 @@ def _model_at(root: type[BaseModel], location: Location) -> type[BaseModel]:
     return model
 
 
-def _inner_model(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - any annotation
+def _inner_model(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     found = (_inner_model(argument) for argument in get_args(annotation))

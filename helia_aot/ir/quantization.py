@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixed-point arithmetic of TFLite Micro, computed exactly as its preparation code does.
 
-Scales are stored as 32-bit floats; where TFLite Micro multiplies in single precision before it widens to double, so does
-this module: a different order would move multipliers by one unit and outputs with them.
+Scales are stored as 32-bit floats; where TFLite Micro multiplies in single precision before it widens to double, so
+does this module: a different order would move multipliers by one unit and outputs with them.
 """
 
 from __future__ import annotations
@@ -64,9 +64,7 @@ def convolution_multipliers(
         Multipliers and shifts, ``channels`` of each.
     """
     scales = filter_q.scales if filter_q.is_per_channel else filter_q.scales * channels
-    pairs = [
-        quantize_multiplier(input_q.scale * scale / output_q.scale) for scale in scales
-    ]
+    pairs = [quantize_multiplier(input_q.scale * scale / output_q.scale) for scale in scales]
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
@@ -89,7 +87,7 @@ def activation_range(
     Raises:
         ValueError: The activation cannot be fused into a clamp.
     """
-    info = np.iinfo(dtype.numpy)
+    info = np.iinfo(dtype.value)
     low, high = int(info.min), int(info.max)
 
     def quantize(real: float) -> int:
@@ -134,9 +132,7 @@ def softmax_parameters(beta: float, input_scale: float) -> tuple[int, int, int]:
     Raises:
         ValueError: The scaled factor is not above one, which TFLite's arithmetic does not cover.
     """
-    factor = min(
-        beta * input_scale * (1 << (31 - SOFTMAX_INTEGER_BITS)), float(_Q31_ONE - 1)
-    )
+    factor = min(beta * input_scale * (1 << (31 - SOFTMAX_INTEGER_BITS)), float(_Q31_ONE - 1))
     if factor <= 1.0:
         raise ValueError(f"beta * input scale * 2^26 is {factor:.3g}; it must be above 1")
     multiplier, shift = quantize_multiplier(factor)

@@ -20,11 +20,16 @@ def inputs_of(graph: Graph, operator: Operator) -> list[Tensor | None]:
 
 
 def check_count(operator: Operator, inputs: Sequence[int], outputs: int = 1) -> list[str]:
-    """Checks how many tensors the operator has; ``inputs`` lists the counts allowed."""
+    """Checks how many tensors the operator has; ``inputs`` lists the counts allowed, the lowest is needed."""
     reasons = []
     if len(operator.inputs) not in inputs:
         wanted = " or ".join(str(count) for count in inputs)
         reasons.append(f"has {len(operator.inputs)} inputs; supported: {wanted}")
+    reasons += [
+        f"input {position} is absent"
+        for position, tensor_id in enumerate(operator.inputs[: min(inputs)])
+        if tensor_id is None
+    ]
     if len(operator.outputs) != outputs:
         reasons.append(f"has {len(operator.outputs)} outputs; supported: {outputs}")
     return reasons

@@ -71,9 +71,7 @@ class Convolution:
         outputs = graph.tensor(operator.outputs[0]).elements
         return outputs * int(np.prod(weights.shape[1:]))
 
-    def domains(
-        self, graph: Graph, operator: Operator, target: Target
-    ) -> Mapping[str, KnobDomain]:
+    def domains(self, graph: Graph, operator: Operator, target: Target) -> Mapping[str, KnobDomain]:
         """Gives the ``kernel`` knob, which exists for every int8 convolution."""
         source, weights = graph.tensor(operator.inputs[0]), graph.tensor(operator.inputs[1])
         geometry = window(operator.attributes, source.shape, *weights.shape[1:3])
@@ -86,9 +84,7 @@ class Convolution:
         weights = graph.tensor(operator.inputs[1])
         assert weights.data is not None
         entry = self.domains(graph, operator, target)["kernel"].entries[choices["kernel"]]
-        return lower_convolution(
-            graph, operator, Constant(weights.id, weights.data), entry, target
-        )
+        return lower_convolution(graph, operator, Constant(weights.id, weights.data), entry, target)
 
 
 def check_output(output: Tensor, geometry: Window, channels: int) -> list[str]:
@@ -114,9 +110,7 @@ def kernel_domain(geometry: Window, c_in: int, c_out: int, target: Target) -> Kn
     return KnobDomain("kernel", entries, applicable=not reason, reason=reason)
 
 
-def _entry(
-    geometry: Window, c_in: int, c_out: int, target: Target, *, specialized: bool
-) -> str:
+def _entry(geometry: Window, c_in: int, c_out: int, target: Target, *, specialized: bool) -> str:
     """Routes by shape; the order is that of the kernel library's own dispatcher."""
     unpadded = geometry.pad_h == 0 and geometry.pad_w == 0
     if (geometry.filter_h, geometry.filter_w) == (1, 1) and unpadded and not geometry.is_dilated:
@@ -132,8 +126,10 @@ def _entry(
         return "arm_convolve_1_x_n_s8"
     if not target.mve:
         return GENERAL
-    if (geometry.out_h, geometry.out_w) == (1, 1) and geometry.stride_w * c_in % 4 == 0 and (
-        unpadded and not geometry.is_dilated
+    if (
+        (geometry.out_h, geometry.out_w) == (1, 1)
+        and geometry.stride_w * c_in % 4 == 0
+        and (unpadded and not geometry.is_dilated)
     ):
         return "arm_convolve_1x1_out_s8"
     if specialized and takes_small_cin(geometry, c_in, c_out):
@@ -180,7 +176,8 @@ def folded_sums(
     sums = -input_zero_point * weights_by_channel.astype(np.int64).sum(axis=1)
     if bias is not None:
         sums = sums + bias.astype(np.int64).reshape(-1)
-    return (sums & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
+    wrapped: NDArray[Any] = (sums & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
+    return wrapped
 
 
 def channel_constants(
@@ -300,9 +297,7 @@ def sums_or_bias(
     """Gives the folded sums on MVE cores, whose kernels add raw inputs, and the plain bias elsewhere."""
     bias = graph.tensor(operator.inputs[2]) if _has_bias(operator) else None
     if target.mve:
-        sums = folded_sums(
-            weights_by_channel, bias.data if bias else None, input_q.zero_point
-        )
+        sums = folded_sums(weights_by_channel, bias.data if bias else None, input_q.zero_point)
         return Constant(f"{operator_name(operator)}_weight_sum", sums), None
     if bias is None or bias.data is None:
         return None, None

@@ -79,9 +79,7 @@ class Depthwise:
         weights = graph.tensor(operator.inputs[1])
         return graph.tensor(operator.outputs[0]).elements * weights.shape[1] * weights.shape[2]
 
-    def domains(
-        self, graph: Graph, operator: Operator, target: Target
-    ) -> Mapping[str, KnobDomain]:
+    def domains(self, graph: Graph, operator: Operator, target: Target) -> Mapping[str, KnobDomain]:
         """Gives the ``kernel`` knob, which exists for every int8 depthwise convolution."""
         source, weights = graph.tensor(operator.inputs[0]), graph.tensor(operator.inputs[1])
         geometry = window(operator.attributes, source.shape, *weights.shape[1:3])
@@ -164,9 +162,7 @@ def _runs_as_convolution(c_in: int, c_out: int, target: Target) -> bool:
     return target.mve and c_in == 1 and c_out > 1
 
 
-def _entry(
-    geometry: Window, c_in: int, c_out: int, target: Target, *, specialized: bool
-) -> str:
+def _entry(geometry: Window, c_in: int, c_out: int, target: Target, *, specialized: bool) -> str:
     if not takes_optimized(geometry, c_in, c_out):
         return GENERAL
     is_3x3 = (geometry.filter_h, geometry.filter_w) == (3, 3) and not geometry.is_dilated

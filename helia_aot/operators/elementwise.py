@@ -53,9 +53,7 @@ class Add:
         del graph, operator
         return 0
 
-    def domains(
-        self, graph: Graph, operator: Operator, target: Target
-    ) -> Mapping[str, KnobDomain]:
+    def domains(self, graph: Graph, operator: Operator, target: Target) -> Mapping[str, KnobDomain]:
         """Gives no knob."""
         del graph, operator, target
         return {}
@@ -94,15 +92,11 @@ class Add:
             name=operator_name(operator),
             op_type=operator.op_type,
             call=KernelCall("arm_elementwise_add_s8" if same else "arm_add_s8", tuple(arguments)),
-            constants=tuple(
-                Constant(t.id, t.data) for t in (first, second) if t.data is not None
-            ),
+            constants=tuple(Constant(t.id, t.data) for t in (first, second) if t.data is not None),
         )
 
 
-def _scaling(
-    operator: Operator, first: Tensor, second: Tensor, output: Tensor
-) -> list[Argument]:
+def _scaling(operator: Operator, first: Tensor, second: Tensor, output: Tensor) -> list[Argument]:
     """Gives the seven scalars before the output argument and the five after it."""
     assert first.quantization is not None
     assert second.quantization is not None

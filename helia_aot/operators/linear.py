@@ -58,9 +58,7 @@ class FullyConnected:
         depth = graph.tensor(operator.inputs[1]).shape[1]
         return graph.tensor(operator.outputs[0]).elements * depth
 
-    def domains(
-        self, graph: Graph, operator: Operator, target: Target
-    ) -> Mapping[str, KnobDomain]:
+    def domains(self, graph: Graph, operator: Operator, target: Target) -> Mapping[str, KnobDomain]:
         """Gives no knob: int8 layers have one kernel."""
         del graph, operator, target
         return {}

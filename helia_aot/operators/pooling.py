@@ -57,9 +57,7 @@ class Pooling:
         del graph, operator
         return 0
 
-    def domains(
-        self, graph: Graph, operator: Operator, target: Target
-    ) -> Mapping[str, KnobDomain]:
+    def domains(self, graph: Graph, operator: Operator, target: Target) -> Mapping[str, KnobDomain]:
         """Gives no knob."""
         del graph, operator, target
         return {}

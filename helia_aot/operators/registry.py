@@ -52,11 +52,16 @@ def check_supported(graph: Graph, model_name: str) -> None:
         for operator in graph.operators
         for reason in _reasons(graph, operator)
     ]
+    computed = {output for operator in graph.operators for output in operator.outputs}
+    problems += [
+        Problem(f"output {position} of the model", "no operator computes it")
+        for position, tensor_id in enumerate(graph.outputs)
+        if tensor_id not in computed and tensor_id not in graph.inputs
+    ]
     if problems:
         count = len({problem.where for problem in problems})
         raise UnsupportedModelError(
-            f"{model_name} needs what is not supported in {count} of {len(graph.operators)} "
-            "operator(s)",
+            f"{model_name} needs what is not supported, in {count} place(s)",
             problems,
             next_step=f"Supported operators (int8): {', '.join(FAMILIES)}.",
         )

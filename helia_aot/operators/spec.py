@@ -152,9 +152,7 @@ class OperatorFamily(Protocol):
         """Counts multiply-accumulates, padding included; 0 for operators other than layers with weights."""
         ...
 
-    def domains(
-        self, graph: Graph, operator: Operator, target: Target
-    ) -> Mapping[str, KnobDomain]:
+    def domains(self, graph: Graph, operator: Operator, target: Target) -> Mapping[str, KnobDomain]:
         """Gives, for each knob that exists for the operator, what its values mean on a target."""
         ...
 

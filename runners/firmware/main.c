@@ -155,7 +155,6 @@ static void on_operator(int32_t op, bool started)
     if (!started)
     {
         mark(HELIA_MARK_OPERATOR_END(op));
-        running_operator = -1;
         return;
     }
     if (op < 0) /* not the operator that the schedule has here */
@@ -190,9 +189,15 @@ static void run_once(helia_on_operator_t callback)
     record_window();
     if (status != 0)
     {
+        if (callback == NULL) /* again, to learn which operator it is */
+        {
+            load_inputs();
+            (void)helia_module_run(on_operator);
+        }
         helia_result.failed_operator = running_operator;
         end(HELIA_STATUS_RUN_FAILED, status);
     }
+    running_operator = -1;
     if (helia_result.runs == 0u)
     {
         keep_outputs();

@@ -76,7 +76,7 @@ __attribute__((naked, used)) void helia_reset(void)
                    "str r1, [r0]        \n"
                    "dsb                 \n"
                    "isb                 \n"
-#if defined(__ARM_ARCH_8_1M_MAIN__)
+#if __ARM_ARCH >= 8
                    "ldr r0, =helia_stack_limit \n"
                    "msr msplim, r0      \n"
 #endif
@@ -113,7 +113,7 @@ static void init_memories(void)
 
 __attribute__((noreturn, used)) void helia_start(void)
 {
-#if defined(__ARM_ARCH_8_1M_MAIN__)
+#if __ARM_ARCH >= 8
     CCR |= CCR_LOB | CCR_BP;
     __asm volatile("dsb\n isb");
 #endif
@@ -146,7 +146,7 @@ bool helia_stack_guard_intact(void)
 __attribute__((naked, used)) void helia_fault(void)
 {
     __asm volatile("mov r0, sp          \n"
-#if defined(__ARM_ARCH_8_1M_MAIN__)
+#if __ARM_ARCH >= 8
                    "movs r1, #0         \n"
                    "msr msplim, r1      \n"
 #endif

@@ -19,8 +19,7 @@ def memory_regions(
 
     The platform states line fills in cycles at one clock. A fill takes the same time at any clock,
     so its cycles grow in proportion to the clock, rounded up. Writing back a modified line costs
-    half a fill, rounded up (assumed: a write buffer hides the rest). The stack lies in the TCM behind
-    the bytes that modules may use.
+    half a fill, rounded up (assumed: a write buffer hides the rest). The stack lies in TCM.
 
     Args:
         platform: A platform with a simulator.

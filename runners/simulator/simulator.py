@@ -7,14 +7,13 @@ import hashlib
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from helia_aot.errors import Problem
@@ -49,11 +48,11 @@ from runners.verdict import check_result, decode_outputs, read_result, stimulus_
 
 if TYPE_CHECKING:
     from helia_aot.api import Conversion
-    from helia_aot.codegen.module import Module, ModuleTensor
+    from helia_aot.codegen.module import Module
     from helia_aot.platforms.schema import Platform
 
 RUNNER_VERSION = 1
-"""Raised when images are laid out, run or counted in another way; the firmware has its own digest."""
+"""Raised when images are laid out, run or counted in another way."""
 
 _FIXED_WINDOWS = 2  # the empty one and the one with callbacks
 

@@ -71,8 +71,8 @@ def test_a_small_space_is_exhausted(tmp_path: Path) -> None:
 def test_brute_force_finds_the_best_plan(tmp_path: Path) -> None:
     plan, space = synthetic_space(5)
     _, entries = search_in(tmp_path, operators=5, sampler="brute_force", trials=100)
-    found = min(record.measurement.best_cycles for record in trials_of(entries))
-    assert found == best_cycles(plan, space)
+    found = [e.measurement.best_cycles for e in entries if isinstance(e, TrialRecord)]
+    assert min(found) == best_cycles(plan, space)
 
 
 def test_tpe_comes_close_to_the_best_plan(tmp_path: Path) -> None:
@@ -103,7 +103,6 @@ def test_repeats_do_not_burn_trials(tmp_path: Path) -> None:
 
 
 def test_twenty_repeats_in_a_row_end_the_search_and_a_new_start_adds_none(tmp_path: Path) -> None:
-    # Three plans of eight are lost each time, so the space cannot be exhausted.
     plan, _ = synthetic_space(3)
     stop, entries = search_in(tmp_path, operators=3, sampler="random", seed=5, trials=40)
     assert stop == "exhausted"
@@ -151,7 +150,7 @@ def test_a_finished_campaign_measures_nothing_again(tmp_path: Path) -> None:
 
 
 def _run_slowly(folder: Path) -> None:
-    search_in(folder, operators=8, trials=40, executor=TableExecutor(seconds=0.004))
+    search_in(folder, operators=8, trials=40, executor=TableExecutor(seconds=0.01))
 
 
 def test_killing_the_process_at_random_moments_loses_nothing(tmp_path: Path) -> None:
@@ -166,7 +165,7 @@ def test_killing_the_process_at_random_moments_loses_nothing(tmp_path: Path) -> 
             target=_run_slowly, args=(tmp_path / "killed",)
         )
         process.start()
-        time.sleep(moments.uniform(0.02, 0.12))
+        time.sleep(moments.uniform(0.02, 0.09))
         if process.pid is not None and process.is_alive():
             os.kill(process.pid, signal.SIGKILL)
             kills += 1
@@ -177,7 +176,7 @@ def test_killing_the_process_at_random_moments_loses_nothing(tmp_path: Path) -> 
         seen = now
         if process.exitcode == 0:
             break
-    assert kills >= 5
+    assert kills >= 10
     _, entries = search_in(tmp_path / "killed", operators=8, trials=40)
     assert lines(entries) == lines(whole)
 

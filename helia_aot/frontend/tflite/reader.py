@@ -81,7 +81,12 @@ def read_model(path: Path, subgraph: int = 0) -> ModelFile:
     except _DAMAGE as error:
         raise ModelError(
             f"{path} is damaged",
-            [Problem(path.name, f"its tables point outside the file ({type(error).__name__}: {error})")],
+            [
+                Problem(
+                    path.name,
+                    f"its tables point outside the file ({type(error).__name__}: {error})",
+                )
+            ],
             next_step="The file is probably truncated: copy or export it again.",
         ) from error
 
@@ -98,7 +103,11 @@ def _read_bytes(path: Path) -> bytes:
     if len(data) < 8 or data[4:8] != _IDENTIFIER:
         raise ModelError(
             f"{path} is not a TFLite model",
-            [Problem(path.name, f"bytes 4 to 7 are {data[4:8]!r}, a TFLite model has {_IDENTIFIER!r}")],
+            [
+                Problem(
+                    path.name, f"bytes 4 to 7 are {data[4:8]!r}, a TFLite model has {_IDENTIFIER!r}"
+                )
+            ],
             next_step="Give a .tflite file as the TFLite/LiteRT converter writes it.",
         )
     return data
@@ -175,9 +184,7 @@ class _Reader:
         if len(points) == 1:
             points *= len(scales)
         if len(points) != len(scales):
-            self._problem(
-                f"tensor {index}", f"{len(scales)} scales, but {len(points)} zero points"
-            )
+            self._problem(f"tensor {index}", f"{len(scales)} scales, but {len(points)} zero points")
         return Quantization(scales, points, raw.QuantizedDimension())
 
     def _constant(self, raw: Any, index: int, shape: tuple[int, ...], dtype: DType) -> Any:

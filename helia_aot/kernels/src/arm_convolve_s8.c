@@ -29,7 +29,7 @@ arm_cmsis_nn_status arm_convolve_s8(const cmsis_nn_context *ctx,
         return ARM_CMSIS_NN_ARG_ERROR;
     }
     const helia_nn_output_stage stage =
-        helia_nn_conv_output_stage(weight_sum_ctx, conv_params, quant_params, bias_data);
+        helia_nn_conv_output_stage(weight_sum_ctx, conv_params, quant_params, bias_data, output_dims->c);
     int8_t *const columns = (int8_t *)ctx->buf;
     int32_t gathered = 0;
     for (int32_t n = 0; n < input_dims->n; n++)

@@ -98,10 +98,32 @@ static inline int32x4_t helia_nn_requantize_n_s32x4(int32x4_t value, int32_t mul
     return helia_nn_divide_by_power_of_two_s32x4(scaled, vdupq_n_s32(negative_right));
 }
 
+/* Whether all of `count` numbers are negative; 1 number at least. */
+static inline bool helia_nn_all_negative(const int32_t *numbers, int32_t count)
+{
+    int32_t largest = INT32_MIN;
+    for (; count > 0; count -= 4, numbers += 4)
+    {
+        const mve_pred16_t valid = vctp32q((uint32_t)count);
+        largest = vmaxvq_p_s32(largest, vldrwq_z_s32(numbers, valid), valid);
+    }
+    return largest < 0;
+}
+
 /* Four lanes of helia_nn_clamp(). */
 static inline int32x4_t helia_nn_clamp_s32x4(int32x4_t value, int32_t low, int32_t high)
 {
     return vminq_s32(vmaxq_s32(value, vdupq_n_s32(low)), vdupq_n_s32(high));
+}
+
+#else
+
+/* Only Helium code asks; see the other body. */
+static inline bool helia_nn_all_negative(const int32_t *numbers, int32_t count)
+{
+    (void)numbers;
+    (void)count;
+    return false;
 }
 
 #endif /* HELIA_NN_MVE */

@@ -13,7 +13,8 @@
 static inline helia_nn_output_stage helia_nn_conv_output_stage(const cmsis_nn_context *weight_sum_ctx,
                                                                const cmsis_nn_conv_params *params,
                                                                const cmsis_nn_per_channel_quant_params *quant,
-                                                               const int32_t *bias)
+                                                               const int32_t *bias,
+                                                               int32_t channels)
 {
     return (helia_nn_output_stage){
         .sums = weight_sum_ctx != NULL ? (const int32_t *)weight_sum_ctx->buf : NULL,
@@ -22,6 +23,7 @@ static inline helia_nn_output_stage helia_nn_conv_output_stage(const cmsis_nn_co
         .multiplier = quant->multiplier,
         .shift = quant->shift,
         .per_channel = true,
+        .shifts_right = helia_nn_all_negative(quant->shift, channels),
         .output_offset = params->output_offset,
         .activation = params->activation,
     };

@@ -44,6 +44,71 @@ void helia_nn_matmul_s8(const int8_t *lhs,
 
 #include "support_mve_s8.h"
 
+/* One row of 17 to 64 bytes with `block->blocks` blocks of channels. */
+static void row_times_channels(
+    const helia_nn_block *block, const helia_nn_output_stage *stage, const int8_t *weights, int8_t *out)
+{
+    const int32_t overlap = -block->depth & (HELIA_NN_LANES - 1);
+    if (block->depth == 64)
+    {
+        helia_nn_channels_64(block, stage, weights, out, overlap);
+    }
+    else if (block->depth > 48)
+    {
+        helia_nn_channels_to_64(block, stage, weights, out, overlap);
+    }
+    else if (block->depth > 32)
+    {
+        helia_nn_channels_to_48(block, stage, weights, out, overlap);
+    }
+    else if (block->depth == 32)
+    {
+        helia_nn_channels_32(block, stage, weights, out, overlap);
+    }
+    else
+    {
+        helia_nn_channels_to_32(block, stage, weights, out, overlap);
+    }
+}
+
+/* Rows with the four channels of a block, by the fastest way for the depth. */
+static void rows_times_block(
+    helia_nn_block *block, const int8_t *lhs, int32_t lhs_stride, int32_t rows, int8_t *out, int32_t out_stride)
+{
+    int32_t row = 0;
+    if (block->depth <= HELIA_NN_LANES)
+    {
+        helia_nn_block_shallow_rows(block, lhs, lhs_stride, out, out_stride, rows / 2);
+        row = rows & ~1;
+    }
+    block->x0 = lhs + row * lhs_stride;
+    block->out0 = out + row * out_stride;
+    for (; row < rows - 1; row += 2)
+    {
+        block->x1 = block->x0 + lhs_stride;
+        block->out1 = block->out0 + out_stride;
+        helia_nn_block_2_rows(block);
+        block->x0 = block->x1 + lhs_stride;
+        block->out0 = block->out1 + out_stride;
+    }
+    if (row < rows)
+    {
+        helia_nn_block_1_row(block);
+    }
+}
+
+/* Rows with the four channels of a block, for any shifts. */
+static void rows_times_block_any_shift(
+    helia_nn_block *block, const int8_t *lhs, int32_t lhs_stride, int32_t rows, int8_t *out, int32_t out_stride)
+{
+    const mve_pred16_t stored = vctp32q((uint32_t)block->stored);
+    for (int32_t row = 0; row < rows; row++)
+    {
+        block->x0 = lhs + row * lhs_stride;
+        vstrbq_p_s32(out + row * out_stride, helia_nn_block_output(block, helia_nn_block_sums(block)), stored);
+    }
+}
+
 void helia_nn_matmul_s8(const int8_t *lhs,
                         int32_t lhs_stride,
                         int32_t rows,
@@ -53,26 +118,29 @@ void helia_nn_matmul_s8(const int8_t *lhs,
                         const helia_nn_output_stage *stage,
                         int8_t *output)
 {
-    for (int32_t channel = 0; channel < channels; channel += 4)
+    helia_nn_block block;
+    helia_nn_prepare_block(&block, stage, depth);
+    int32_t channel = 0;
+    if (depth > HELIA_NN_LANES && depth <= 64 && stage->sums != NULL && stage->shifts_right)
     {
-        const int8_t *weights[4];
-        helia_nn_weight_rows(weights, rhs, channel, channels, depth);
-        const helia_nn_channel_block block = helia_nn_load_channel_block(stage, weights, channel, channels, depth);
-        const int8_t *x = lhs;
-        int8_t *out = output + channel;
-        int32_t row = 0;
-        for (; row < rows - 1; row += 2)
+        channel = channels & ~3;
+        block.blocks = channel / 4;
+        for (int32_t row = 0; row < rows && channel > 0; row++)
         {
-            int32x4_t sums0, sums1;
-            helia_nn_dot_2x4(x, x + lhs_stride, weights, depth, &sums0, &sums1);
-            helia_nn_store_block(sums0, &block, out);
-            helia_nn_store_block(sums1, &block, out + channels);
-            x += 2 * lhs_stride;
-            out += 2 * channels;
+            block.x0 = lhs + row * lhs_stride;
+            row_times_channels(&block, stage, rhs, output + row * channels);
         }
-        if (row < rows)
+    }
+    for (; channel < channels; channel += 4)
+    {
+        helia_nn_load_block(&block, stage, rhs, channel, channels);
+        if (helia_nn_block_shifts_right(&block))
         {
-            helia_nn_store_block(helia_nn_dot_1x4(x, weights, depth), &block, out);
+            rows_times_block(&block, lhs, lhs_stride, rows, output + channel, channels);
+        }
+        else
+        {
+            rows_times_block_any_shift(&block, lhs, lhs_stride, rows, output + channel, channels);
         }
     }
 }

@@ -1,12 +1,15 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Helium building blocks of the int8 kernels: dot products of one or two input rows with four weight rows, and the output
- * stage of four channels.
+ * Helium building blocks of the int8 matrix product.
  *
- * VMLADAV multiplies 16 pairs and adds them up in a core register, so the reduction runs along the input depth. It and a load
- * go through different pipelines of the core; the loops below alternate the two, two input rows by two weight rows at a time,
- * which needs exactly one load for each multiply-accumulate.
+ * VMLADAV multiplies 16 pairs of bytes and adds them up in a core register with an even number, so the reduction runs along
+ * the depth and a register block is (rows of input) x (channels) core registers. A vector instruction holds its pipeline for
+ * two cycles, and loads, multiplications and the rest have a pipeline each: the loops are written in assembly so that a load
+ * and a multiply-accumulate alternate, which no compiler of today arranges by itself.
+ *
+ * Constraints: Te for accumulators, l (r0-r7) for the addresses of stores that narrow. At most twelve core registers are in
+ * use, so that the code also compiles with a frame pointer.
  */
 #ifndef HELIA_NN_SUPPORT_MVE_S8_H
 #define HELIA_NN_SUPPORT_MVE_S8_H
@@ -15,28 +18,39 @@
 
 #define HELIA_NN_LANES 16
 
-/* What the output stage needs of four channels; channels past the last are not stored. */
+/*
+ * All that the assembly needs to know of four channels and two rows. The offsets are written out in the assembly text and
+ * checked below.
+ */
 typedef struct
 {
-    int32x4_t start;
-    int32x4_t multiplier;
-    int32x4_t left;           /* 0.. */
-    int32x4_t negative_right; /* ..0 */
-    int32x4_t min;
-    int32x4_t max;
+    int32_t start[4]; /* Of channels 0, 2, 1, 3: see helia_nn_block_2_rows(). */
+    int32_t multiplier[4];
+    int32_t shift[4];
+    int32_t min[4];
+    int32_t max[4];
     int32_t output_offset;
-    mve_pred16_t stored;
-} helia_nn_channel_block;
+    int32_t one;
+    const int8_t *weights[4]; /* Of channels 0, 2, 1, 3. */
+    int32_t depth;
+    int32_t stored; /* How many of the four channels exist. */
+    const int8_t *x0;
+    const int8_t *x1;
+    int8_t *out0;
+    int8_t *out1;
+    int32_t blocks; /* Channel blocks of four, for loops over channels. */
+} helia_nn_block;
 
-/* Gives the weight rows of four channels; a channel past the last repeats the last. */
-static inline void helia_nn_weight_rows(
-    const int8_t *weights[4], const int8_t *rhs, int32_t channel, int32_t channels, int32_t depth)
-{
-    for (int32_t i = 0; i < 4; i++)
-    {
-        weights[i] = rhs + helia_nn_min(channel + i, channels - 1) * depth;
-    }
-}
+_Static_assert(offsetof(helia_nn_block, multiplier) == 16, "used in assembly");
+_Static_assert(offsetof(helia_nn_block, shift) == 32, "used in assembly");
+_Static_assert(offsetof(helia_nn_block, min) == 48, "used in assembly");
+_Static_assert(offsetof(helia_nn_block, max) == 64, "used in assembly");
+_Static_assert(offsetof(helia_nn_block, output_offset) == 80, "used in assembly");
+_Static_assert(offsetof(helia_nn_block, weights) == 88, "used in assembly");
+_Static_assert(offsetof(helia_nn_block, depth) == 104, "used in assembly");
+_Static_assert(offsetof(helia_nn_block, x0) == 112, "used in assembly");
+_Static_assert(offsetof(helia_nn_block, out0) == 120, "used in assembly");
+_Static_assert(offsetof(helia_nn_block, blocks) == 128, "used in assembly");
 
 static inline int32_t helia_nn_row_sum(const int8_t *row, int32_t depth)
 {
@@ -48,151 +62,180 @@ static inline int32_t helia_nn_row_sum(const int8_t *row, int32_t depth)
     return sum;
 }
 
-static inline helia_nn_channel_block helia_nn_load_channel_block(
-    const helia_nn_output_stage *stage, const int8_t *const weights[4], int32_t channel, int32_t channels, int32_t depth)
+/* Fills the fields that are the same for all channels. */
+static inline void helia_nn_prepare_block(helia_nn_block *block, const helia_nn_output_stage *stage, int32_t depth)
 {
-    helia_nn_channel_block block;
-    block.stored = vctp32q((uint32_t)(channels - channel));
-    if (stage->sums != NULL)
-    {
-        block.start = vldrwq_z_s32(stage->sums + channel, block.stored);
-    }
-    else
-    {
-        block.start = vdupq_n_s32(0);
-        for (int32_t i = 0; i < 4; i++)
-        {
-            const int32x4_t sum = vdupq_n_s32(helia_nn_row_sum(weights[i], depth) * stage->input_offset);
-            block.start = vpselq_s32(sum, block.start, (mve_pred16_t)(0xF << (4 * i)));
-        }
-        if (stage->bias != NULL)
-        {
-            block.start = vaddq_s32(block.start, vldrwq_z_s32(stage->bias + channel, block.stored));
-        }
-    }
-    int32x4_t shift;
-    if (stage->per_channel)
-    {
-        block.multiplier = vldrwq_z_s32(stage->multiplier + channel, block.stored);
-        shift = vldrwq_z_s32(stage->shift + channel, block.stored);
-    }
-    else
-    {
-        block.multiplier = vdupq_n_s32(stage->multiplier[0]);
-        shift = vdupq_n_s32(stage->shift[0]);
-    }
-    block.left = vmaxq_s32(shift, vdupq_n_s32(0));
-    block.negative_right = vminq_s32(shift, vdupq_n_s32(0));
-    block.output_offset = stage->output_offset;
-    block.min = vdupq_n_s32(stage->activation.min);
-    block.max = vdupq_n_s32(stage->activation.max);
-    return block;
+    vst1q_s32(block->min, vdupq_n_s32(stage->activation.min));
+    vst1q_s32(block->max, vdupq_n_s32(stage->activation.max));
+    block->output_offset = stage->output_offset;
+    block->one = 1;
+    block->depth = depth;
 }
 
-/* Requantises four accumulators and stores the valid channels. */
-static inline void helia_nn_store_block(int32x4_t sums, const helia_nn_channel_block *block, int8_t *output)
+/* Fills the fields of channels `channel`..`channel + 3`; a channel past the last repeats the last and is not stored. */
+static inline void helia_nn_load_block(helia_nn_block *block,
+                                       const helia_nn_output_stage *stage,
+                                       const int8_t *rhs,
+                                       int32_t channel,
+                                       int32_t channels)
 {
-    int32x4_t value = vshlq_s32(vaddq_s32(sums, block->start), block->left);
-    value = vqrdmulhq_s32(value, block->multiplier);
-    value = helia_nn_divide_by_power_of_two_s32x4(value, block->negative_right);
+    block->stored = helia_nn_min(channels - channel, 4);
+    for (int32_t i = 0; i < 4; i++)
+    {
+        static const uint8_t place_of[4] = {0, 2, 1, 3};
+        const int32_t place = place_of[i];
+        const int32_t c = helia_nn_min(channel + i, channels - 1);
+        const int32_t quant = stage->per_channel ? c : 0;
+        const int8_t *weights = rhs + c * block->depth;
+        block->weights[place] = weights;
+        block->multiplier[i] = stage->multiplier[quant];
+        block->shift[i] = stage->shift[quant];
+        if (stage->sums != NULL)
+        {
+            block->start[place] = stage->sums[c];
+        }
+        else
+        {
+            const int32_t bias = stage->bias != NULL ? stage->bias[c] : 0;
+            block->start[place] = bias + helia_nn_row_sum(weights, block->depth) * stage->input_offset;
+        }
+    }
+}
+
+/* The output stage of any shifts, for lanes in the order of the channels; gives the bytes in the low parts of the lanes. */
+static inline int32x4_t helia_nn_block_output(const helia_nn_block *block, int32x4_t value)
+{
+    value = helia_nn_requantize_s32x4(value, vld1q_s32(block->multiplier), vld1q_s32(block->shift));
     value = vaddq_n_s32(value, block->output_offset);
-    value = vminq_s32(vmaxq_s32(value, block->min), block->max);
-    vstrbq_p_s32(output, value, block->stored);
+    return vminq_s32(vmaxq_s32(value, vld1q_s32(block->min)), vld1q_s32(block->max));
 }
 
-/* Puts two core registers into lanes 0 and 2, or 1 and 3. */
-#define HELIA_NN_SET_LANES_02(vector, a, b) __asm("vmov %q0[2], %q0[0], %1, %2" : "+w"(vector) : "r"(a), "r"(b))
-#define HELIA_NN_SET_LANES_13(vector, a, b) __asm("vmov %q0[3], %q0[1], %1, %2" : "+w"(vector) : "r"(a), "r"(b))
-
-/* Four dot products: rows x0 and x1 with weight rows w0 and w1; sums[i][j] of x_i with w_j. */
-static inline void helia_nn_dot_2x2(const int8_t *x0,
-                                    const int8_t *x1,
-                                    const int8_t *w0,
-                                    const int8_t *w1,
-                                    int32_t depth,
-                                    int32_t sums[2][2])
+/* Whether all shifts of the block go right: the short output stage in assembly is exact for these alone. */
+static inline bool helia_nn_block_shifts_right(const helia_nn_block *block)
 {
-    int32_t sum00 = 0, sum01 = 0, sum10 = 0, sum11 = 0;
-    if (depth >= HELIA_NN_LANES)
-    {
-        /* One block is always in flight: its first two vectors are loaded while the block before is multiplied. */
-        __asm volatile("vldrb.8 q0, [%[x0]], #16\n\t"
-                       "vldrb.8 q2, [%[w0]], #16\n\t"
-                       "wls lr, %[more], 2f\n"
-                       "1:\n\t"
-                       "vldrb.8 q1, [%[x1]], #16\n\t"
-                       "vmladava.s8 %[s00], q0, q2\n\t"
-                       "vldrb.8 q3, [%[w1]], #16\n\t"
-                       "vmladava.s8 %[s10], q1, q2\n\t"
-                       "vldrb.8 q2, [%[w0]], #16\n\t"
-                       "vmladava.s8 %[s01], q0, q3\n\t"
-                       "vldrb.8 q0, [%[x0]], #16\n\t"
-                       "vmladava.s8 %[s11], q1, q3\n\t"
-                       "le lr, 1b\n"
-                       "2:\n\t"
-                       "vldrb.8 q1, [%[x1]], #16\n\t"
-                       "vmladava.s8 %[s00], q0, q2\n\t"
-                       "vldrb.8 q3, [%[w1]], #16\n\t"
-                       "vmladava.s8 %[s10], q1, q2\n\t"
-                       "vmladava.s8 %[s01], q0, q3\n\t"
-                       "vmladava.s8 %[s11], q1, q3\n\t"
-                       : [x0] "+r"(x0),
-                         [x1] "+r"(x1),
-                         [w0] "+r"(w0),
-                         [w1] "+r"(w1),
-                         [s00] "+Te"(sum00),
-                         [s01] "+Te"(sum01),
-                         [s10] "+Te"(sum10),
-                         [s11] "+Te"(sum11)
-                       : [more] "r"(depth / HELIA_NN_LANES - 1)
-                       : "q0", "q1", "q2", "q3", "lr", "memory");
-    }
-    const int32_t tail = depth % HELIA_NN_LANES;
-    if (tail > 0)
-    {
-        const mve_pred16_t valid = vctp8q((uint32_t)tail);
-        const int8x16_t a0 = vldrbq_z_s8(x0, valid);
-        const int8x16_t b0 = vldrbq_z_s8(w0, valid);
-        sum00 = vmladavaq_s8(sum00, a0, b0);
-        const int8x16_t a1 = vldrbq_z_s8(x1, valid);
-        sum10 = vmladavaq_s8(sum10, a1, b0);
-        const int8x16_t b1 = vldrbq_z_s8(w1, valid);
-        sum01 = vmladavaq_s8(sum01, a0, b1);
-        sum11 = vmladavaq_s8(sum11, a1, b1);
-    }
-    sums[0][0] = sum00;
-    sums[0][1] = sum01;
-    sums[1][0] = sum10;
-    sums[1][1] = sum11;
+    return vmaxvq_s32(INT32_MIN, vld1q_s32(block->shift)) < 0;
 }
 
-/* Rows x0 and x1 with four weight rows; lane c of sums_i is x_i with weights[c]. */
-static inline void helia_nn_dot_2x4(const int8_t *x0,
-                                    const int8_t *x1,
-                                    const int8_t *const weights[4],
-                                    int32_t depth,
-                                    int32x4_t *sums0,
-                                    int32x4_t *sums1)
+/*
+ * The output stage in assembly, for one vector of accumulators `q` and right shifts 1..31. VQDMULH with 1 gives -1 for negative
+ * lanes and 0 for others: what rounding away from zero needs, without the integer pipeline.
+ */
+#define HELIA_NN_ASM_SCALE(q, multiplier) "vqrdmulh.s32 " q ", " q ", " multiplier "\n\t"
+#define HELIA_NN_ASM_SIGN(q, sign, one) "vqdmulh.s32 " sign ", " q ", " one "\n\t"
+#define HELIA_NN_ASM_ADD(q, other) "vadd.i32 " q ", " q ", " other "\n\t"
+#define HELIA_NN_ASM_SHIFT(q, shift) "vrshl.s32 " q ", " q ", " shift "\n\t"
+#define HELIA_NN_ASM_CLAMP_LOW(q, min) "vmax.s32 " q ", " q ", " min "\n\t"
+#define HELIA_NN_ASM_CLAMP_HIGH(q, max) "vmin.s32 " q ", " q ", " max "\n\t"
+
+/* Two rows (q6, q7) at once; needs q0-q3 and two core registers free, leaves the bytes in the low parts of the lanes. */
+#define HELIA_NN_ASM_OUTPUT_2                                                                                                 \
+    "vldrw.32 q0, [%[block], #16]\n\t"                                                                                        \
+    "ldrd %[s0], %[s1], [%[block], #80]\n\t" HELIA_NN_ASM_SCALE("q6", "q0") HELIA_NN_ASM_SCALE("q7", "q0")                    \
+    "vldrw.32 q1, [%[block], #32]\n\t" HELIA_NN_ASM_SIGN("q6", "q2", "%[s1]") HELIA_NN_ASM_ADD("q6", "q2")                    \
+    HELIA_NN_ASM_SIGN("q7", "q3", "%[s1]") HELIA_NN_ASM_SHIFT("q6", "q1") HELIA_NN_ASM_ADD("q7", "q3")                        \
+    "vldrw.32 q2, [%[block], #48]\n\t" HELIA_NN_ASM_SHIFT("q7", "q1") HELIA_NN_ASM_ADD("q6", "%[s0]")                         \
+    "vldrw.32 q3, [%[block], #64]\n\t" HELIA_NN_ASM_ADD("q7", "%[s0]") HELIA_NN_ASM_CLAMP_LOW("q6", "q2")                     \
+    HELIA_NN_ASM_CLAMP_LOW("q7", "q2") HELIA_NN_ASM_CLAMP_HIGH("q6", "q3") HELIA_NN_ASM_CLAMP_HIGH("q7", "q3")
+
+/* One row (q6); needs q0-q3 and two core registers free. */
+#define HELIA_NN_ASM_OUTPUT_1                                                                                                 \
+    "vldrw.32 q0, [%[block], #16]\n\t"                                                                                        \
+    "ldrd %[s0], %[s1], [%[block], #80]\n\t" HELIA_NN_ASM_SCALE("q6", "q0")                                                   \
+    "vldrw.32 q1, [%[block], #32]\n\t" HELIA_NN_ASM_SIGN("q6", "q2", "%[s1]")                                                 \
+    "vldrw.32 q3, [%[block], #48]\n\t" HELIA_NN_ASM_ADD("q6", "q2") HELIA_NN_ASM_SHIFT("q6", "q1")                            \
+    "vldrw.32 q0, [%[block], #64]\n\t" HELIA_NN_ASM_ADD("q6", "%[s0]") HELIA_NN_ASM_CLAMP_LOW("q6", "q3")                     \
+    HELIA_NN_ASM_CLAMP_HIGH("q6", "q0")
+
+/*
+ * One pass of two rows by two channels: s0, s1 of row x0 and s2, s3 of row x1. One block of the depth is always in flight: its
+ * first two vectors are loaded while the block before is multiplied.
+ */
+#define HELIA_NN_ASM_PASS_2X2(start, weights)                                                                                 \
+    "ldrd %[x0], %[x1], [%[block], #112]\n\t"                                                                                 \
+    "ldrd %[w0], %[w1], [%[block], #" weights "]\n\t"                                                                         \
+    "vldrb.8 q0, [%[x0]], #16\n\t"                                                                                            \
+    "ldrd %[s0], %[s1], [%[block], #" start "]\n\t"                                                                           \
+    "vldrb.8 q2, [%[w0]], #16\n\t"                                                                                            \
+    "mov %[s2], %[s0]\n\t"                                                                                                    \
+    "mov %[s3], %[s1]\n\t"                                                                                                    \
+    "wls lr, %[more], 2f\n"                                                                                                   \
+    "1:\n\t"                                                                                                                  \
+    "vldrb.8 q1, [%[x1]], #16\n\t"                                                                                            \
+    "vmladava.s8 %[s0], q0, q2\n\t"                                                                                           \
+    "vldrb.8 q3, [%[w1]], #16\n\t"                                                                                            \
+    "vmladava.s8 %[s2], q1, q2\n\t"                                                                                           \
+    "vldrb.8 q2, [%[w0]], #16\n\t"                                                                                            \
+    "vmladava.s8 %[s1], q0, q3\n\t"                                                                                           \
+    "vldrb.8 q0, [%[x0]], #16\n\t"                                                                                            \
+    "vmladava.s8 %[s3], q1, q3\n\t"                                                                                           \
+    "le lr, 1b\n"                                                                                                             \
+    "2:\n\t"                                                                                                                  \
+    "vldrb.8 q1, [%[x1]], #16\n\t"                                                                                            \
+    "vmladava.s8 %[s0], q0, q2\n\t"                                                                                           \
+    "vldrb.8 q3, [%[w1]], #16\n\t"                                                                                            \
+    "vmladava.s8 %[s2], q1, q2\n\t"                                                                                           \
+    "vmladava.s8 %[s1], q0, q3\n\t"                                                                                           \
+    "vmladava.s8 %[s3], q1, q3\n\t"                                                                                           \
+    "wlstp.8 lr, %[tail], 4f\n"                                                                                               \
+    "3:\n\t"                                                                                                                  \
+    "vldrb.8 q0, [%[x0]]\n\t"                                                                                                 \
+    "vldrb.8 q2, [%[w0]]\n\t"                                                                                                 \
+    "vmladava.s8 %[s0], q0, q2\n\t"                                                                                           \
+    "vldrb.8 q1, [%[x1]]\n\t"                                                                                                 \
+    "vmladava.s8 %[s2], q1, q2\n\t"                                                                                           \
+    "vldrb.8 q3, [%[w1]]\n\t"                                                                                                 \
+    "vmladava.s8 %[s1], q0, q3\n\t"                                                                                           \
+    "vmladava.s8 %[s3], q1, q3\n\t"                                                                                           \
+    "letp lr, 3b\n"                                                                                                           \
+    "4:\n\t"
+
+/*
+ * Rows x0 and x1 with the block's four channels, requantised and stored; depth 16 and more.
+ *
+ * VMOV fills lanes 0 and 2, or lanes 1 and 3, from two core registers. So the first pass takes channels 0 and 2, the second 1
+ * and 3, and `start` and `weights` are in that order.
+ */
+static inline void helia_nn_block_2_rows(const helia_nn_block *block)
 {
-    int32_t even[2][2], odd[2][2];
-    int32x4_t lanes0 = vuninitializedq_s32(), lanes1 = vuninitializedq_s32();
-    helia_nn_dot_2x2(x0, x1, weights[0], weights[2], depth, even);
-    HELIA_NN_SET_LANES_02(lanes0, even[0][0], even[0][1]);
-    HELIA_NN_SET_LANES_02(lanes1, even[1][0], even[1][1]);
-    helia_nn_dot_2x2(x0, x1, weights[1], weights[3], depth, odd);
-    HELIA_NN_SET_LANES_13(lanes0, odd[0][0], odd[0][1]);
-    HELIA_NN_SET_LANES_13(lanes1, odd[1][0], odd[1][1]);
-    *sums0 = lanes0;
-    *sums1 = lanes1;
+    int32_t s0, s1, s2, s3;
+    const int8_t *x0, *x1, *w0, *w1;
+    __asm volatile(HELIA_NN_ASM_PASS_2X2("0", "88")
+                   "vmov q6[2], q6[0], %[s0], %[s1]\n\t"
+                   "vmov q7[2], q7[0], %[s2], %[s3]\n\t" HELIA_NN_ASM_PASS_2X2("8", "96")
+                   "vmov q6[3], q6[1], %[s0], %[s1]\n\t"
+                   "vmov q7[3], q7[1], %[s2], %[s3]\n\t" HELIA_NN_ASM_OUTPUT_2
+                   "ldrd %[x0], %[x1], [%[block], #120]\n\t"
+                   "ldr %[w0], [%[block], #108]\n\t"
+                   "vctp.32 %[w0]\n\t"
+                   "vpstt\n\t"
+                   "vstrbt.32 q6, [%[x0]]\n\t"
+                   "vstrbt.32 q7, [%[x1]]\n\t"
+                   : [s0] "=&Te"(s0),
+                     [s1] "=&Te"(s1),
+                     [s2] "=&Te"(s2),
+                     [s3] "=&Te"(s3),
+                     [x0] "=&l"(x0),
+                     [x1] "=&l"(x1),
+                     [w0] "=&r"(w0),
+                     [w1] "=&r"(w1)
+                   : [block] "r"(block),
+                     [more] "r"(block->depth / HELIA_NN_LANES - 1),
+                     [tail] "r"(block->depth % HELIA_NN_LANES)
+                   : "q0", "q1", "q2", "q3", "q6", "q7", "lr", "memory");
 }
 
-/* One row with four weight rows. */
-static inline int32x4_t helia_nn_dot_1x4(const int8_t *x, const int8_t *const weights[4], int32_t depth)
+/* Row x0 with the block's four channels, any depth: a tail-predicated loop, whose last round takes what is left. */
+static inline void helia_nn_block_1_row(const helia_nn_block *block)
 {
-    const int8_t *w0 = weights[0], *w1 = weights[1], *w2 = weights[2], *w3 = weights[3];
-    int32_t sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
-    /* Tail-predicated loop: the last round works on what is left of the depth. */
-    __asm volatile("wlstp.8 lr, %[depth], 2f\n"
+    int32_t s0, s1, s2, s3;
+    const int8_t *x, *w0, *w1, *w2, *w3;
+    __asm volatile("ldrd %[x], %[s3], [%[block], #112]\n\t"
+                   "ldr %[s3], [%[block], #104]\n\t"
+                   "ldrd %[w0], %[w2], [%[block], #88]\n\t"
+                   "ldrd %[w1], %[w3], [%[block], #96]\n\t"
+                   "wlstp.8 lr, %[s3], 2f\n\t"
+                   "ldrd %[s0], %[s2], [%[block], #0]\n\t"
+                   "ldrd %[s1], %[s3], [%[block], #8]\n"
                    "1:\n\t"
                    "vldrb.8 q0, [%[x]], #16\n\t"
                    "vldrb.8 q1, [%[w0]], #16\n\t"
@@ -205,21 +248,184 @@ static inline int32x4_t helia_nn_dot_1x4(const int8_t *x, const int8_t *const we
                    "vmladava.s8 %[s3], q0, q2\n\t"
                    "letp lr, 1b\n"
                    "2:\n\t"
-                   : [x] "+r"(x),
-                     [w0] "+r"(w0),
-                     [w1] "+r"(w1),
-                     [w2] "+r"(w2),
-                     [w3] "+r"(w3),
-                     [s0] "+Te"(sum0),
-                     [s1] "+Te"(sum1),
-                     [s2] "+Te"(sum2),
-                     [s3] "+Te"(sum3)
-                   : [depth] "r"(depth)
-                   : "q0", "q1", "q2", "lr", "memory");
-    int32x4_t lanes = vuninitializedq_s32();
-    HELIA_NN_SET_LANES_02(lanes, sum0, sum2);
-    HELIA_NN_SET_LANES_13(lanes, sum1, sum3);
-    return lanes;
+                   "vmov q6[2], q6[0], %[s0], %[s2]\n\t"
+                   "vmov q6[3], q6[1], %[s1], %[s3]\n\t" HELIA_NN_ASM_OUTPUT_1
+                   "ldr %[w0], [%[block], #108]\n\t"
+                   "ldr %[x], [%[block], #120]\n\t"
+                   "vctp.32 %[w0]\n\t"
+                   "vpst\n\t"
+                   "vstrbt.32 q6, [%[x]]\n\t"
+                   : [s0] "=&Te"(s0),
+                     [s1] "=&Te"(s1),
+                     [s2] "=&Te"(s2),
+                     [s3] "=&Te"(s3),
+                     [x] "=&l"(x),
+                     [w0] "=&r"(w0),
+                     [w1] "=&r"(w1),
+                     [w2] "=&r"(w2),
+                     [w3] "=&r"(w3)
+                   : [block] "r"(block)
+                   : "q0", "q1", "q2", "q3", "q6", "lr", "memory");
 }
+
+/* The accumulators of row x0 and the block's channels, in the lanes' order, without the output stage; any depth. */
+static inline int32x4_t helia_nn_block_sums(const helia_nn_block *block)
+{
+    int32_t sums[4];
+    for (int32_t i = 0; i < 4; i++)
+    {
+        static const uint8_t place_of[4] = {0, 2, 1, 3};
+        sums[i] = block->start[place_of[i]];
+        for (int32_t k = 0; k < block->depth; k += HELIA_NN_LANES)
+        {
+            const mve_pred16_t valid = vctp8q((uint32_t)(block->depth - k));
+            sums[i] = vmladavaq_s8(
+                sums[i], vldrbq_z_s8(block->x0 + k, valid), vldrbq_z_s8(block->weights[place_of[i]] + k, valid));
+        }
+    }
+    return vld1q_s32(sums);
+}
+
+#define HELIA_NN_ASM_MAC(sum, x, w) "vmladava.s8 %[" sum "], " x ", " w "\n\t"
+
+/*
+ * `pairs` times two rows of 16 bytes or less with the block's four channels: the weights stay in registers.
+ *
+ * `x` advances by `x_step` and `out` by `out_step` bytes a row. The scaling of the first row runs between the multiplications
+ * of the second.
+ */
+static inline void helia_nn_block_shallow_rows(
+    const helia_nn_block *block, const int8_t *x, int32_t x_step, int8_t *out, int32_t out_step, int32_t pairs)
+{
+    int32_t s0, s1, s2, s3;
+    __asm volatile("vctp.8 %[depth]\n\t"
+                   "ldrd %[s0], %[s1], [%[block], #88]\n\t"
+                   "ldrd %[s2], %[s3], [%[block], #96]\n\t"
+                   "vpstttt\n\t"
+                   "vldrbt.8 q0, [%[s0]]\n\t"
+                   "vldrbt.8 q1, [%[s1]]\n\t"
+                   "vldrbt.8 q2, [%[s2]]\n\t"
+                   "vldrbt.8 q3, [%[s3]]\n\t"
+                   "wls lr, %[pairs], 2f\n"
+                   "1:\n\t"
+                   "vctp.8 %[depth]\n\t"
+                   "vpst\n\t"
+                   "vldrbt.8 q4, [%[x]]\n\t"
+                   "ldrd %[s0], %[s1], [%[block], #0]\n\t"
+                   "ldrd %[s2], %[s3], [%[block], #8]\n\t"
+                   "add %[x], %[x_step]\n\t" HELIA_NN_ASM_MAC("s0", "q4", "q0") HELIA_NN_ASM_MAC("s1", "q4", "q1")
+                   "vpst\n\t"
+                   "vldrbt.8 q5, [%[x]]\n\t" HELIA_NN_ASM_MAC("s2", "q4", "q2") HELIA_NN_ASM_MAC("s3", "q4", "q3")
+                   "add %[x], %[x_step]\n\t"
+                   "vldrw.32 q4, [%[block], #16]\n\t"
+                   "vmov q6[2], q6[0], %[s0], %[s1]\n\t"
+                   "ldrd %[s0], %[s1], [%[block], #0]\n\t"
+                   "vmov q6[3], q6[1], %[s2], %[s3]\n\t"
+                   "ldrd %[s2], %[s3], [%[block], #8]\n\t" HELIA_NN_ASM_MAC("s0", "q5", "q0")
+                   HELIA_NN_ASM_SCALE("q6", "q4") HELIA_NN_ASM_MAC("s1", "q5", "q1") HELIA_NN_ASM_SIGN("q6", "q7", "%[one]")
+                   "vldrw.32 q4, [%[block], #32]\n\t" HELIA_NN_ASM_MAC("s2", "q5", "q2") HELIA_NN_ASM_ADD("q6", "q7")
+                   HELIA_NN_ASM_MAC("s3", "q5", "q3") HELIA_NN_ASM_SHIFT("q6", "q4")
+                   "vldrw.32 q5, [%[block], #16]\n\t"
+                   "vmov q7[2], q7[0], %[s0], %[s1]\n\t"
+                   "vmov q7[3], q7[1], %[s2], %[s3]\n\t"
+                   "ldr %[s0], [%[block], #80]\n\t" HELIA_NN_ASM_SCALE("q7", "q5") HELIA_NN_ASM_ADD("q6", "%[s0]")
+                   HELIA_NN_ASM_SIGN("q7", "q5", "%[one]") HELIA_NN_ASM_ADD("q7", "q5")
+                   "vldrw.32 q5, [%[block], #48]\n\t" HELIA_NN_ASM_SHIFT("q7", "q4") HELIA_NN_ASM_CLAMP_LOW("q6", "q5")
+                   "vldrw.32 q4, [%[block], #64]\n\t" HELIA_NN_ASM_ADD("q7", "%[s0]") HELIA_NN_ASM_CLAMP_HIGH("q6", "q4")
+                   "vctp.32 %[stored]\n\t" HELIA_NN_ASM_CLAMP_LOW("q7", "q5")
+                   "vpst\n\t"
+                   "vstrbt.32 q6, [%[out]]\n\t" HELIA_NN_ASM_CLAMP_HIGH("q7", "q4")
+                   "add %[out], %[out_step]\n\t"
+                   "vpst\n\t"
+                   "vstrbt.32 q7, [%[out]]\n\t"
+                   "add %[out], %[out_step]\n\t"
+                   "le lr, 1b\n"
+                   "2:\n\t"
+                   : [s0] "=&Te"(s0), [s1] "=&Te"(s1), [s2] "=&Te"(s2), [s3] "=&Te"(s3), [x] "+r"(x), [out] "+l"(out)
+                   : [block] "r"(block),
+                     [depth] "r"(block->depth),
+                     [stored] "r"(block->stored),
+                     [x_step] "r"(x_step),
+                     [out_step] "r"(out_step),
+                     [one] "r"(1),
+                     [pairs] "r"(pairs)
+                   : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "memory");
+}
+
+/* Loads and multiplies one vector of weights with one of the input. */
+#define HELIA_NN_ASM_STEP(sum, x, w) "vldrb.8 " w ", [%[w]], #16\n\t" HELIA_NN_ASM_MAC(sum, x, w)
+
+/* The same for the last vector of a row: it ends where the row ends, so it overlaps the one before by `overlap` bytes. */
+#define HELIA_NN_ASM_LAST_STEP(sum, x, w) "sub %[w], %[overlap]\n\t" HELIA_NN_ASM_STEP(sum, x, w)
+
+#define HELIA_NN_ASM_ROW_2(sum) HELIA_NN_ASM_STEP(sum, "q0", "q4") HELIA_NN_ASM_STEP(sum, "q3", "q5")
+#define HELIA_NN_ASM_ROW_2_TAIL(sum) HELIA_NN_ASM_STEP(sum, "q0", "q4") HELIA_NN_ASM_LAST_STEP(sum, "q3", "q5")
+#define HELIA_NN_ASM_ROW_3_TAIL(sum)                                                                                          \
+    HELIA_NN_ASM_STEP(sum, "q0", "q4") HELIA_NN_ASM_STEP(sum, "q1", "q5") HELIA_NN_ASM_LAST_STEP(sum, "q3", "q4")
+#define HELIA_NN_ASM_ROW_4(sum)                                                                                               \
+    HELIA_NN_ASM_STEP(sum, "q0", "q4")                                                                                        \
+    HELIA_NN_ASM_STEP(sum, "q1", "q5") HELIA_NN_ASM_STEP(sum, "q2", "q4") HELIA_NN_ASM_STEP(sum, "q3", "q5")
+#define HELIA_NN_ASM_ROW_4_TAIL(sum)                                                                                          \
+    HELIA_NN_ASM_STEP(sum, "q0", "q4")                                                                                        \
+    HELIA_NN_ASM_STEP(sum, "q1", "q5") HELIA_NN_ASM_STEP(sum, "q2", "q4") HELIA_NN_ASM_LAST_STEP(sum, "q3", "q5")
+
+/*
+ * All whole blocks of four channels for one row of 17 to 64 bytes: the row stays in q0-q3, the weights stream by once.
+ *
+ * `load` loads the row except its last 16 bytes, which go to q3 with the lanes that `load` already has set to 0; `row` is one
+ * of the sequences above. Pointers: weights, folded sums, multipliers, shifts and the output of the first channel.
+ */
+#define HELIA_NN_CHANNELS_FUNCTION(name, load, row)                                                                           \
+    static inline void name(const helia_nn_block *block,                                                                      \
+                            const helia_nn_output_stage *stage,                                                               \
+                            const int8_t *weights,                                                                            \
+                            int8_t *out,                                                                                      \
+                            int32_t overlap)                                                                                  \
+    {                                                                                                                         \
+        int32_t s0, s1, s2, s3;                                                                                               \
+        const int32_t *start = stage->sums, *multiplier = stage->multiplier, *shift = stage->shift;                           \
+        __asm volatile("ldr %[s0], [%[block], #112]\n\t"                                                                      \
+                       "ldr %[s1], [%[block], #104]\n\t"                                                                      \
+                       "vctp.8 %[overlap]\n\t"                                                                                \
+                       "add %[s1], %[s0]\n\t"                                                                                 \
+                       "vpnot\n\t"                                                                                            \
+                       "vpst\n\t"                                                                                             \
+                       "vldrbt.8 q3, [%[s1], #-16]\n\t"                                                                       \
+                       "ldr %[s1], [%[block], #128]\n\t" load "dls lr, %[s1]\n"                                              \
+                       "1:\n\t"                                                                                               \
+                       "ldrd %[s0], %[s1], [%[start]], #8\n\t" row("s0") "ldrd %[s2], %[s3], [%[start]], #8\n\t" row("s1")   \
+                       row("s2") row("s3") "vldrw.32 q4, [%[multiplier]], #16\n\t"                                           \
+                       "vmov q6[2], q6[0], %[s0], %[s2]\n\t"                                                                 \
+                       "ldrd %[s0], %[s2], [%[block], #80]\n\t"                                                              \
+                       "vmov q6[3], q6[1], %[s1], %[s3]\n\t"                                                                 \
+                       "vldrw.32 q5, [%[shift]], #16\n\t" HELIA_NN_ASM_SCALE("q6", "q4")                                     \
+                       "vldrw.32 q4, [%[block], #48]\n\t" HELIA_NN_ASM_SIGN("q6", "q7", "%[s2]")                             \
+                       HELIA_NN_ASM_ADD("q6", "q7") HELIA_NN_ASM_SHIFT("q6", "q5")                                            \
+                       "vldrw.32 q5, [%[block], #64]\n\t" HELIA_NN_ASM_ADD("q6", "%[s0]")                                    \
+                       HELIA_NN_ASM_CLAMP_LOW("q6", "q4") HELIA_NN_ASM_CLAMP_HIGH("q6", "q5")                                 \
+                       "vstrb.32 q6, [%[out]], #4\n\t"                                                                       \
+                       "le lr, 1b\n\t"                                                                                       \
+                       : [s0] "=&Te"(s0),                                                                                     \
+                         [s1] "=&Te"(s1),                                                                                     \
+                         [s2] "=&Te"(s2),                                                                                     \
+                         [s3] "=&Te"(s3),                                                                                     \
+                         [w] "+r"(weights),                                                                                   \
+                         [start] "+r"(start),                                                                                 \
+                         [multiplier] "+r"(multiplier),                                                                       \
+                         [shift] "+r"(shift),                                                                                 \
+                         [out] "+l"(out)                                                                                      \
+                       : [block] "r"(block), [overlap] "r"(overlap)                                                           \
+                       : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "memory");                                     \
+    }
+
+#define HELIA_NN_ASM_LOAD_1 "vldrb.8 q0, [%[s0]]\n\t"
+#define HELIA_NN_ASM_LOAD_2 HELIA_NN_ASM_LOAD_1 "vldrb.8 q1, [%[s0], #16]\n\t"
+#define HELIA_NN_ASM_LOAD_3 HELIA_NN_ASM_LOAD_2 "vldrb.8 q2, [%[s0], #32]\n\t"
+
+HELIA_NN_CHANNELS_FUNCTION(helia_nn_channels_32, HELIA_NN_ASM_LOAD_1, HELIA_NN_ASM_ROW_2)
+HELIA_NN_CHANNELS_FUNCTION(helia_nn_channels_64, HELIA_NN_ASM_LOAD_3, HELIA_NN_ASM_ROW_4)
+HELIA_NN_CHANNELS_FUNCTION(helia_nn_channels_to_32, HELIA_NN_ASM_LOAD_1, HELIA_NN_ASM_ROW_2_TAIL)
+HELIA_NN_CHANNELS_FUNCTION(helia_nn_channels_to_48, HELIA_NN_ASM_LOAD_2, HELIA_NN_ASM_ROW_3_TAIL)
+HELIA_NN_CHANNELS_FUNCTION(helia_nn_channels_to_64, HELIA_NN_ASM_LOAD_3, HELIA_NN_ASM_ROW_4_TAIL)
 
 #endif /* HELIA_NN_SUPPORT_MVE_S8_H */

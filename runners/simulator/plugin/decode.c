@@ -308,12 +308,12 @@ static bool decode32_dual_or_exclusive(struct instruction *i, uint32_t first, ui
 /* EA5x with no plain meaning: conditional select, and shifts of one or two core registers. */
 static bool decode32_armv81m_data(struct instruction *i, uint32_t first, uint32_t second)
 {
-    if (bits(second, 15, 14) == 2) { /* CSEL, CSINC, CSINV, CSNEG */
+    bool by_register = bits(second, 3, 0) == 13;
+    if (!by_register && bits(second, 15, 14) == 2) { /* CSEL, CSINC, CSINV, CSNEG */
         set(i, CLASS_ALU, core(bits(second, 11, 8)),
             core(bits(first, 3, 0)) | core(bits(second, 3, 0)) | FLAGS);
         return true;
     }
-    bool by_register = bits(second, 3, 0) == 13;
     if (!by_register && bits(second, 3, 0) != 15) {
         return false;
     }

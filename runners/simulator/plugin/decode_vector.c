@@ -34,10 +34,6 @@ struct row {
 };
 
 static const struct row rows[] = {
-    /* Loads and stores of system registers; they sit in holes of the vector loads. */
-    {0xfe101f80, 0xec100f80, CLASS_FP_STATUS, "Rn! F= V=", "vldr system"},
-    {0xfe101f80, 0xec000f80, CLASS_FP_STATUS, "Rn! F. V.", "vstr system"},
-
     /* Two-register moves between core and vector registers; holes of the vector loads too. */
     {0xfff01fe0, 0xec100f00, CLASS_MVE_TO_LANE, "Qd+ Rm Rn", "vmov two core registers to lanes"},
     {0xfff01fe0, 0xec000f00, CLASS_MVE_FROM_LANE, "Rm= Rn= Qd", "vmov two lanes to core registers"},
@@ -49,6 +45,10 @@ static const struct row rows[] = {
     {0xff511f80, 0xfd101f00, CLASS_MVE_GATHER, "Qd= Qn@ L2", "vldrd [Qm, #imm]"},
     {0xff511f80, 0xfd001e00, CLASS_MVE_SCATTER, "Qd^ Qn@ L4", "vstrw [Qm, #imm]"},
     {0xff511f80, 0xfd001f00, CLASS_MVE_SCATTER, "Qd^ Qn@ L2", "vstrd [Qm, #imm]"},
+
+    /* Loads and stores of system registers; they sit in holes of the vector loads. */
+    {0xfe101f80, 0xec100f80, CLASS_FP_STATUS, "Rn! F= V=", "vldr system"},
+    {0xfe101f80, 0xec000f80, CLASS_FP_STATUS, "Rn! F. V.", "vstr system"},
 
     /* Interleaving loads and stores. */
     {0xffd01e5f, 0xfc901e00, CLASS_MVE_LOAD_INTERLEAVED, "2d+ Rn!", "vld2"},

@@ -127,8 +127,11 @@ void timing_model_access(struct timing_model *model, uint32_t address, unsigned 
     }
     unsigned shift = data_line_shift(model);
     uint32_t last = (address + size_bytes - 1) >> shift;
-    if ((address & (size_bytes - 1)) != 0 && ((address ^ (address + size_bytes - 1)) & ~3u) != 0) {
-        model->accessed_unaligned = true;
+    if (model->accessed_count == 0 || address < model->accessed_first) {
+        model->accessed_first = address;
+    }
+    if (model->accessed_count == 0 || address + size_bytes - 1 > model->accessed_last) {
+        model->accessed_last = address + size_bytes - 1;
     }
     for (uint32_t line = address >> shift; line <= last; line++) {
         bool known = false;
@@ -217,6 +220,16 @@ static unsigned issue_cycles(const struct timing_model *model, const struct inst
     }
 }
 
+/* Whether a contiguous access touches one word more than an aligned one of its length would. */
+static bool unaligned(const struct timing_model *model, enum timing_class c)
+{
+    bool contiguous = c == CLASS_LOAD || c == CLASS_STORE || c == CLASS_FP_LOAD || c == CLASS_FP_STORE ||
+                      c == CLASS_MVE_LOAD || c == CLASS_MVE_STORE;
+    uint32_t words = (model->accessed_last >> 2) - (model->accessed_first >> 2) + 1;
+    uint32_t bytes = model->accessed_last - model->accessed_first + 1;
+    return contiguous && words > (bytes + 3) / 4;
+}
+
 static bool multiple(enum timing_class c)
 {
     return c == CLASS_LOAD_MULTIPLE || c == CLASS_STORE_MULTIPLE || c == CLASS_FP_LOAD_MULTIPLE ||
@@ -278,12 +291,14 @@ static void issue_instruction(struct timing_model *model, const struct instructi
     const struct class_parameters *parameters = &model->classes[i->timing_class];
     bool paired = model->parameters.dual_issue && may_pair(model, i);
     uint64_t issued = paired ? model->pair_cycle : issue_cycle(model, i);
-    unsigned stall = model->accessed_count != 0 ? data_cycles(model) : 0;
-    unsigned issue = issue_cycles(model, i);
-    model->counters.stall_dcache += stall;
-    if (model->accessed_unaligned && accesses_memory(i->timing_class)) {
-        stall += model->parameters.unaligned_cycles;
-        model->counters.stall_pipeline += model->parameters.unaligned_cycles;
+    unsigned stall = 0, issue = issue_cycles(model, i);
+    if (model->accessed_count != 0) {
+        stall = data_cycles(model);
+        model->counters.stall_dcache += stall;
+        if (unaligned(model, i->timing_class)) {
+            stall += model->parameters.unaligned_cycles;
+            model->counters.stall_pipeline += model->parameters.unaligned_cycles;
+        }
     }
     uint64_t last = issued + stall + (issue > 1 ? issue - 1 : 0);
     write_results(model, i, issued, last);
@@ -336,7 +351,6 @@ static void record_event(struct timing_model *model, uint32_t marker)
 static void forget_accesses(struct timing_model *model)
 {
     model->accessed_count = 0;
-    model->accessed_unaligned = false;
     model->marker = 0;
 }
 

@@ -106,7 +106,7 @@ struct timing_model {
         bool store;
     } accessed[MAX_ACCESSED_LINES];
     unsigned accessed_count;
-    bool accessed_unaligned;
+    uint32_t accessed_first, accessed_last; /* lowest and highest byte */
     uint32_t marker; /* marker written by it, + 1 */
 
     struct counters counters;

@@ -33,7 +33,6 @@ def convert(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> Convert:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
 
     def run(*arguments: str) -> Ran:
         monkeypatch.setattr(sys, "argv", ["helia-aot", "convert", *arguments])
@@ -133,7 +132,7 @@ def test_warnings_go_to_standard_error(convert: Convert) -> None:
 def test_plan_is_reproduced_with_a_receipt(convert: Convert, tmp_path: Path) -> None:
     first = json.loads(convert(MODEL, "--json", "--module.path", "first").out)
     plan = ["--optimization.plan", first["plan_file"]]
-    count = len(first["operators"])
+    count = sum(len(item["knobs"]) for item in first["operators"])
     again = convert(MODEL, "--module.path", "again", *plan)
     assert f"applied {count} of {count}" in again.out
     for file in (tmp_path / "first").rglob("*.[ch]"):
@@ -163,7 +162,7 @@ def test_existing_module_needs_force(convert: Convert) -> None:
                 '[{"name":"dtcm","max_size":0},{"name":"sram","max_size":0}]',
             ],
             6,
-            "sram",
+            "dtcm: needs",
         ),
     ],
 )
@@ -180,9 +179,7 @@ def test_failure_writes_nothing(
 def test_log_file_holds_what_was_printed(convert: Convert, tmp_path: Path) -> None:
     out = convert(MODEL, "--log-file", "aot.log").out
     log = (tmp_path / "aot.log").read_text(encoding="utf-8")
-    assert [line.split() for line in log.splitlines()] == [
-        line.split() for line in out.splitlines()
-    ]
+    assert log == out
 
 
 def test_log_file_holds_the_error(convert: Convert, tmp_path: Path) -> None:

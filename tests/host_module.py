@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds a generated module with the host's C compiler and runs it: numerics without a target."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from helia_aot.api import Conversion, write_module
+
+STRICT = (
+    "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined",
+    "-fno-sanitize-recover=all",
+)  # fmt: skip
+
+_MAIN = """
+#include "{p}_model.h"
+#include <stdio.h>
+
+static {p}_model_context_t ctx;
+
+int main(void)
+{{
+    if ({p}_model_init(&ctx) != {p}_status_ok) {{
+        return 1;
+    }}
+    for (int i = 0; i < (int){p}_num_inputs; i++) {{
+        if (fread(ctx.inputs[i].data, 1, ctx.inputs[i].size, stdin) != ctx.inputs[i].size) {{
+            return 2;
+        }}
+    }}
+    if ({p}_model_run(&ctx) != {p}_status_ok) {{
+        return 3;
+    }}
+    for (int i = 0; i < (int){p}_num_outputs; i++) {{
+        fwrite(ctx.outputs[i].data, 1, ctx.outputs[i].size, stdout);
+    }}
+    return 0;
+}}
+"""
+
+
+def build_module(conversion: Conversion, folder: Path) -> Path:
+    """Writes a module and builds a program that reads the inputs and writes the outputs."""
+    module = write_module(conversion, folder / conversion.module.name)
+    main = folder / "main.c"
+    main.write_text(_MAIN.format(p=conversion.module.prefix))
+    sources = sorted(module.glob("src/*.c")) + sorted(module.glob("kernels/src/*.c"))
+    compiler = shutil.which("cc")
+    assert compiler, "a host C compiler is needed"
+    program = folder / "program"
+    command = [compiler, *STRICT, f"-I{module}/includes-api", *map(str, sources), str(main)]
+    subprocess.run([*command, "-o", str(program)], check=True)
+    return program
+
+
+def run_program(
+    program: Path, conversion: Conversion, inputs: Sequence[np.ndarray]
+) -> list[np.ndarray]:
+    """Runs a built module once on inputs of the model's own types and shapes."""
+    data = b"".join(np.ascontiguousarray(array).tobytes() for array in inputs)
+    raw = subprocess.run([str(program)], input=data, capture_output=True, check=True).stdout
+    outputs, offset = [], 0
+    for tensor in conversion.module.outputs:
+        chunk = raw[offset : offset + tensor.size_bytes]
+        outputs.append(np.frombuffer(chunk, tensor.dtype).reshape(tensor.shape))
+        offset += tensor.size_bytes
+    assert offset == len(raw)
+    return outputs

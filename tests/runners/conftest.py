@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tools, caches and runners for the tests of the runners."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from helia_aot.platforms.registry import load_platform
+from runners.simulator.simulator import SimulatorRunner
+from runners.toolchain import check_tools
+
+
+@pytest.fixture(scope="session")
+def tools() -> None:
+    """Skips where a tool of the simulator is missing, and says which."""
+    problems = check_tools()
+    if problems:
+        pytest.skip("; ".join(str(problem) for problem in problems))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One cache for the whole session, apart from the user's."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HELIA_CACHE_DIR", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="session", params=["apollo510_evb", "apollo4p_evb"])
+def runner(request: pytest.FixtureRequest, tools: None) -> SimulatorRunner:  # noqa: ARG001
+    """A simulator of each core."""
+    return SimulatorRunner(load_platform(request.param))
