@@ -1,32 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """The timing model of the simulator: builds the QEMU plugin, feeds it parameters, reads its report.
 
-The plugin (C sources in ``plugin/``) watches every instruction that QEMU executes and counts *modelled
-cycles*: an in-order scoreboard of the core and a memory model. Its numbers are data in
+The plugin (C sources in ``plugin/``) watches every instruction that QEMU executes and counts
+*modelled cycles*: an in-order scoreboard of the core and a memory model. Its numbers are data in
 ``parameters/<core>.yaml``, each with its source. One run goes like this::
 
     so = build_plugin(cache_dir)
     write_parameters(run / "params.txt", "cortex-m55", regions, data_cache=..., code_cache=...)
-    argument = plugin_argument(so, run / "params.txt", run / "timing.json", markers_base, marker_count)
+    argument = plugin_argument(so, run / "params.txt", run / "timing.json", base, count)
     # qemu-system-arm -M mps3-an547 -display none -kernel image.elf -plugin <argument>
     report = read_timing(run / "timing.json")
     window, = report.windows(0, 1)
     window.cycles
 
-A 32-bit store to ``markers_base + 4 * k`` is event ``k``. The same image with the same parameters gives the same report.
+A 32-bit store to ``base + 4 * k`` is event ``k``; it costs nothing and is not counted. The same image
+with the same parameters gives the same report, on any machine and under any QEMU.
+
+What the model leaves out, on purpose: values of operands (a divide takes a fixed time), predication
+(an instruction costs the same with any lanes off, and does not wait for the predicate), overlap of a
+cache miss with other work, prefetching beyond what the fill cost of a streaming miss contains, bank
+conflicts between the core and DMA, and the fetch of a branch target from TCM.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,11 +43,13 @@ from runners.errors import RunnerError, ToolchainError
 from runners.toolchain import find_host_compiler
 
 TIMING_MODEL_VERSION: int = 1
-"""Version of the model; raised whenever an image may cost another number of cycles. Same value in ``plugin/timing_model.h``."""
+"""Version of the model; raised whenever an image may cost another number of cycles.
+
+The plugin has the same number in ``timing_model.h`` and refuses parameters of another one.
+"""
 
 _COMPILE_FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
 _COMPILE_TIMEOUT_S = 120
-_PIPELINES = ("core", "control", "load_store", "integer", "float")
 
 
 @dataclass(frozen=True)
@@ -53,13 +60,15 @@ class MemoryRegionTiming:
         name: Name in error messages; no blanks, at most 31 characters.
         base_address: First address.
         size_bytes: Length.
-        kind: ``tcm`` costs nothing; ``cached`` costs a line fill on a cache miss; ``uncached`` costs a wait on each access.
+        kind: ``tcm`` costs nothing; ``cached`` costs a line fill on a cache miss; ``uncached`` costs
+            a wait on each access.
         read_fill_cycles: Cached: to fill a line for a load or an instruction fetch.
         write_fill_cycles: Cached: to fill a line for a store (the caches allocate on writes).
         eviction_cycles: Cached: added when a miss evicts a modified line.
         read_wait_cycles: Uncached: for each load or instruction fetch of an aligned 8-byte unit.
         write_wait_cycles: Uncached: for each store to an aligned 8-byte unit.
-        buffer_bytes: Uncached: reads within the last read aligned block of this length are free; 0 for no buffer.
+        buffer_bytes: Uncached: reads in the aligned block of this length that was read last are free;
+            0 for no buffer.
     """
 
     name: str
@@ -76,7 +85,9 @@ class MemoryRegionTiming:
 
 @dataclass(frozen=True)
 class CacheGeometry:
-    """A set-associative cache with least-recently-used replacement; data caches write back and allocate on writes.
+    """A set-associative cache that replaces the least recently used line.
+
+    A data cache writes back, and allocates on writes.
 
     Attributes:
         size_bytes: Capacity; ``size_bytes / (ways * line_bytes)`` is a power of two.
@@ -91,7 +102,7 @@ class CacheGeometry:
 
 @dataclass(frozen=True)
 class ClassTiming:
-    """Executed instructions of one timing class, and the modelled cycles between their issue and the next one's."""
+    """Executed instructions of one timing class, and modelled cycles by which they moved time on."""
 
     instructions: int
     cycles: int
@@ -138,16 +149,16 @@ class TimingReport:
         core: Core of the parameters, such as ``cortex-m55``.
         cycles: Modelled cycles of the whole run.
         instructions: Executed instructions of the whole run, markers not counted.
-        columns: Names of the values in each event: ``marker``, ``cycles``, ``instructions``, then cycles lost, by cause:
-            ``stall_data`` (waiting for a result), ``stall_dcache`` (data memory), ``stall_icache`` (instruction memory),
-            ``branch`` (taken branches and exceptions), ``stall_pipeline`` (unit taken, unaligned access). All count from
-            the start of the run.
+        columns: Names of the values in each event: ``marker``, ``cycles``, ``instructions``, then
+            cycles lost, by cause: ``stall_data`` (waiting for a result), ``stall_dcache`` (data
+            memory), ``stall_icache`` (instruction memory), ``branch`` (taken branches and exceptions),
+            ``stall_pipeline`` (unit taken, unaligned access). All count from the start of the run.
         events: One row of ``columns`` for each event, in order.
         classes: Timing class to totals of the run; classes that did not occur are absent.
         class_names: Classes of the entries in ``event_classes``.
         event_classes: For each event, instructions and cycles of each class so far.
         caches: ``data`` and ``code``.
-        unknown_instructions: Executed instructions that the model does not know; they were costed one cycle.
+        unknown_instructions: Executed instructions that the model does not know, at one cycle each.
         unknown_encodings: Up to 32 of them with their addresses.
         unmapped_accesses: Data accesses outside all regions (devices); they cost nothing extra.
         exceptions: Exceptions taken.
@@ -242,8 +253,9 @@ def load_core_parameters(core: str) -> dict[str, Any]:
         core: ``cortex-m55`` or ``cortex-m4``.
 
     Returns:
-        ``core``; ``core_parameters``: name to ``{value, source}``; ``classes``: timing class to ``{issue, latency,
-        pipeline, pipeline_cycles?, store_forward?, source}``, all in cycles. Freshly read, the caller may change it.
+        ``core``; ``core_parameters``: name to ``{value, source}``; ``classes``: timing class to
+        ``{issue, latency, pipeline, pipeline_cycles?, store_forward?, source}``, all in cycles.
+        Freshly read, the caller may change it.
 
     Raises:
         RunnerError: If the core is not modelled.
@@ -275,12 +287,14 @@ def write_parameters(
     Args:
         path: File to write.
         core: ``cortex-m55`` or ``cortex-m4``.
-        regions: Costs of all memories, not overlapping. Accesses outside cost nothing and are counted.
+        regions: Costs of all memories, not overlapping. Accesses outside cost nothing extra and are
+            counted.
         data_cache: Cache in front of ``cached`` regions for loads and stores; None for none.
         code_cache: The same for instruction fetches.
 
     Raises:
-        RunnerError: If the core is not modelled, or a region or cache is not usable; carries every problem.
+        RunnerError: If the core is not modelled, or a region or cache is not usable; carries every
+            problem.
     """
     problems = [*_region_problems(regions), *_overlap_problems(regions)]
     for name, geometry in (("data_cache", data_cache), ("code_cache", code_cache)):
@@ -349,7 +363,7 @@ def _overlap_problems(regions: Sequence[MemoryRegionTiming]) -> list[Problem]:
     ordered = sorted(regions, key=lambda region: region.base_address)
     return [
         Problem(high.name, f"overlaps {low.name}")
-        for low, high in zip(ordered, ordered[1:], strict=False)
+        for low, high in pairwise(ordered)
         if low.base_address + low.size_bytes > high.base_address
     ]
 
@@ -371,10 +385,10 @@ def _cache_problems(
 
 
 def build_plugin(cache_dir: Path) -> Path:
-    """Gives the compiled plugin, compiling it when this cache has none for its sources and compiler.
+    """Gives the compiled plugin; compiles it when the cache has none for its sources and compiler.
 
-    Processes may call this at the same time with the same directory: each compiles into a file of its own and
-    renames it, and all get the same bytes' path.
+    Processes may call this at the same time with the same directory: each compiles into a file of its
+    own and renames it, and all get the same path.
 
     Args:
         cache_dir: Directory that keeps the plugin; made when absent.
@@ -399,7 +413,7 @@ def build_plugin(cache_dir: Path) -> Path:
         built = Path(scratch, target.name)
         units = [name for name in sources if name.endswith(".c")]
         _compile([str(compiler.path), *_COMPILE_FLAGS, "-o", built.name, *units, "-ldl"], scratch)
-        os.replace(built, target)
+        built.replace(target)
     return target
 
 
@@ -489,8 +503,8 @@ def read_timing(path: Path) -> TimingReport:
     """Reads the report of a run.
 
     Raises:
-        RunnerError: If the file is missing (QEMU was killed, or the plugin did not load), malformed, of another model
-            version, or incomplete.
+        RunnerError: If the file is missing (QEMU was killed, or the plugin did not load), malformed, of
+            another model version, or incomplete.
     """
     try:
         raw = _RAW_REPORT.validate_json(path.read_bytes())
@@ -498,7 +512,7 @@ def read_timing(path: Path) -> TimingReport:
         raise _unreadable(
             path,
             f"cannot be read: {error.strerror}",
-            "QEMU did not load the plugin or was killed before it ended; its standard error says more",
+            "QEMU did not load the plugin or was killed; its standard error says more",
         ) from error
     except ValidationError as error:
         first = error.errors()[0]

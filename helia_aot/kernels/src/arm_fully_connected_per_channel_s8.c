@@ -24,6 +24,7 @@ arm_cmsis_nn_status arm_fully_connected_per_channel_s8(const cmsis_nn_context *c
         .multiplier = quant_params->multiplier,
         .shift = quant_params->shift,
         .per_channel = true,
+        .shifts_right = helia_nn_all_negative(quant_params->shift, output_dims->c),
         .output_offset = fc_params->output_offset,
         .activation = fc_params->activation,
     };

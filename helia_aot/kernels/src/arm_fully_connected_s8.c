@@ -24,6 +24,7 @@ arm_cmsis_nn_status arm_fully_connected_s8(const cmsis_nn_context *ctx,
         .multiplier = &quant_params->multiplier,
         .shift = &quant_params->shift,
         .per_channel = false,
+        .shifts_right = quant_params->shift < 0,
         .output_offset = fc_params->output_offset,
         .activation = fc_params->activation,
     };

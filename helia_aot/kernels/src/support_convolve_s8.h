@@ -59,6 +59,53 @@ static inline int32_t helia_nn_column_bytes(const cmsis_nn_dims *input, const cm
     return (filter->w * filter->h * input->c + 7) & ~7;
 }
 
+/* Copies a few bytes; `count` may be 0. */
+static inline void helia_nn_copy(int8_t *target, const int8_t *source, int32_t count)
+{
+#if defined(HELIA_NN_MVE)
+    __asm volatile("wlstp.8 lr, %[count], 2f\n"
+                   "1:\n\t"
+                   "vldrb.8 q0, [%[source]], #16\n\t"
+                   "vstrb.8 q0, [%[target]], #16\n\t"
+                   "letp lr, 1b\n"
+                   "2:\n\t"
+                   : [source] "+r"(source), [target] "+r"(target)
+                   : [count] "r"(count)
+                   : "q0", "lr", "memory");
+#else
+    memcpy(target, source, (size_t)count);
+#endif
+}
+
+/* Sets a few bytes; `count` may be 0. */
+static inline void helia_nn_fill(int8_t *target, int32_t value, int32_t count)
+{
+#if defined(HELIA_NN_MVE)
+    __asm volatile("wlstp.8 lr, %[count], 2f\n"
+                   "1:\n\t"
+                   "vstrb.8 %q[vector], [%[target]], #16\n\t"
+                   "letp lr, 1b\n"
+                   "2:\n\t"
+                   : [target] "+r"(target)
+                   : [count] "r"(count), [vector] "w"(vdupq_n_s8((int8_t)value))
+                   : "lr", "memory");
+#else
+    memset(target, (int)value, (size_t)count);
+#endif
+}
+
+/* One row of a patch without dilation: `width` pixels from column `left` on, of which some may be outside the input row. */
+static inline void helia_nn_gather_row(
+    const int8_t *row, int32_t row_width, int32_t channels, int32_t left, int32_t width, int32_t zero_point, int8_t *column)
+{
+    const int32_t before = helia_nn_clamp(-left, 0, width);
+    const int32_t after = helia_nn_clamp(left + width - row_width, 0, width - before);
+    const int32_t inside = width - before - after;
+    helia_nn_fill(column, zero_point, before * channels);
+    helia_nn_copy(column + before * channels, row + (left + before) * channels, inside * channels);
+    helia_nn_fill(column + (before + inside) * channels, zero_point, after * channels);
+}
+
 /*
  * Gathers the input patch of one output position into `column`: K_H * K_W * C_IN bytes. Positions outside the input hold the
  * input zero point. `top` and `left` are the patch's first row and column and may be outside.
@@ -72,36 +119,34 @@ static inline void helia_nn_gather_patch(const int8_t *input,
                                          int8_t *column)
 {
     const int32_t channels = input_dims->c;
-    const int zero_point = (int)-params->input_offset;
-    const int32_t row_bytes = filter_dims->w * channels;
-    for (int32_t ky = 0; ky < filter_dims->h; ky++)
+    const int32_t zero_point = -params->input_offset;
+    const int32_t width = filter_dims->w;
+    const int32_t row_bytes = width * channels;
+    const int32_t input_row_bytes = input_dims->w * channels;
+    const bool whole_rows = params->dilation.w == 1 && left >= 0 && left + width <= input_dims->w;
+    for (int32_t ky = 0; ky < filter_dims->h; ky++, column += row_bytes)
     {
         const int32_t y = top + ky * params->dilation.h;
+        const int8_t *row = input + y * input_row_bytes;
         if (y < 0 || y >= input_dims->h)
         {
-            memset(column, zero_point, (size_t)row_bytes);
-            column += row_bytes;
-            continue;
+            helia_nn_fill(column, zero_point, row_bytes);
         }
-        const int8_t *row = input + y * input_dims->w * channels;
-        if (params->dilation.w == 1 && left >= 0 && left + filter_dims->w <= input_dims->w)
+        else if (whole_rows)
         {
-            memcpy(column, row + left * channels, (size_t)row_bytes);
-            column += row_bytes;
-            continue;
+            helia_nn_copy(column, row + left * channels, row_bytes);
         }
-        for (int32_t kx = 0; kx < filter_dims->w; kx++)
+        else if (params->dilation.w == 1)
         {
-            const int32_t x = left + kx * params->dilation.w;
-            if (x < 0 || x >= input_dims->w)
+            helia_nn_gather_row(row, input_dims->w, channels, left, width, zero_point, column);
+        }
+        else
+        {
+            for (int32_t kx = 0; kx < width; kx++)
             {
-                memset(column, zero_point, (size_t)channels);
+                helia_nn_gather_row(
+                    row, input_dims->w, channels, left + kx * params->dilation.w, 1, zero_point, column + kx * channels);
             }
-            else
-            {
-                memcpy(column, row + x * channels, (size_t)channels);
-            }
-            column += channels;
         }
     }
 }

@@ -78,7 +78,8 @@ static void rows_times_block(
     int32_t row = 0;
     if (block->depth <= HELIA_NN_LANES)
     {
-        helia_nn_block_shallow_rows(block, lhs, lhs_stride, out, out_stride, rows / 2);
+        block->blocks = rows / 2;
+        helia_nn_block_shallow_rows(block, lhs, lhs_stride, out, out_stride);
         row = rows & ~1;
     }
     block->x0 = lhs + row * lhs_stride;
@@ -121,7 +122,8 @@ void helia_nn_matmul_s8(const int8_t *lhs,
     helia_nn_block block;
     helia_nn_prepare_block(&block, stage, depth);
     int32_t channel = 0;
-    if (depth > HELIA_NN_LANES && depth <= 64 && stage->sums != NULL && stage->shifts_right)
+    if (depth > HELIA_NN_LANES && depth <= 64 && stage->sums != NULL && stage->shifts_right &&
+        stage->per_channel)
     {
         channel = channels & ~3;
         block.blocks = channel / 4;
@@ -134,7 +136,7 @@ void helia_nn_matmul_s8(const int8_t *lhs,
     for (; channel < channels; channel += 4)
     {
         helia_nn_load_block(&block, stage, rhs, channel, channels);
-        if (helia_nn_block_shifts_right(&block))
+        if (stage->shifts_right || helia_nn_block_shifts_right(&block))
         {
             rows_times_block(&block, lhs, lhs_stride, rows, output + channel, channels);
         }

@@ -17,7 +17,7 @@ typedef struct
     const int32_t *multiplier; /* One for each channel, or one in all. */
     const int32_t *shift;      /* As `multiplier`. */
     bool per_channel;          /* How many multipliers and shifts there are. */
-    bool shifts_right;         /* Per channel, and every shift is negative; false is always allowed. */
+    bool shifts_right;         /* Every shift is negative; false is always allowed. */
     int32_t output_offset;
     cmsis_nn_activation activation;
 } helia_nn_output_stage;

@@ -38,7 +38,7 @@ typedef struct
     const int8_t *x1;
     int8_t *out0;
     int8_t *out1;
-    int32_t blocks; /* Channel blocks of four, for loops over channels. */
+    int32_t blocks; /* Rounds of the loop over channel blocks or over pairs of rows. */
 } helia_nn_block;
 
 _Static_assert(offsetof(helia_nn_block, multiplier) == 16, "used in assembly");
@@ -67,6 +67,11 @@ static inline void helia_nn_prepare_block(helia_nn_block *block, const helia_nn_
 {
     vst1q_s32(block->min, vdupq_n_s32(stage->activation.min));
     vst1q_s32(block->max, vdupq_n_s32(stage->activation.max));
+    if (!stage->per_channel)
+    {
+        vst1q_s32(block->multiplier, vdupq_n_s32(stage->multiplier[0]));
+        vst1q_s32(block->shift, vdupq_n_s32(stage->shift[0]));
+    }
     block->output_offset = stage->output_offset;
     block->one = 1;
     block->depth = depth;
@@ -79,27 +84,36 @@ static inline void helia_nn_load_block(helia_nn_block *block,
                                        int32_t channel,
                                        int32_t channels)
 {
-    block->stored = helia_nn_min(channels - channel, 4);
-    for (int32_t i = 0; i < 4; i++)
+    const int32_t last = channels - 1 - channel;
+    const mve_pred16_t valid = vctp32q((uint32_t)(last + 1));
+    const int8_t *weights = rhs + channel * block->depth;
+    block->stored = helia_nn_min(last + 1, 4);
+    block->weights[0] = weights;
+    block->weights[2] = weights + helia_nn_min(last, 1) * block->depth;
+    block->weights[1] = weights + helia_nn_min(last, 2) * block->depth;
+    block->weights[3] = weights + helia_nn_min(last, 3) * block->depth;
+    if (stage->per_channel)
     {
-        static const uint8_t place_of[4] = {0, 2, 1, 3};
-        const int32_t place = place_of[i];
-        const int32_t c = helia_nn_min(channel + i, channels - 1);
-        const int32_t quant = stage->per_channel ? c : 0;
-        const int8_t *weights = rhs + c * block->depth;
-        block->weights[place] = weights;
-        block->multiplier[i] = stage->multiplier[quant];
-        block->shift[i] = stage->shift[quant];
-        if (stage->sums != NULL)
-        {
-            block->start[place] = stage->sums[c];
-        }
-        else
-        {
-            const int32_t bias = stage->bias != NULL ? stage->bias[c] : 0;
-            block->start[place] = bias + helia_nn_row_sum(weights, block->depth) * stage->input_offset;
-        }
+        /* Shift -1 in unused lanes: any number that does not tell on the others. */
+        vst1q_s32(block->multiplier, vldrwq_z_s32(stage->multiplier + channel, valid));
+        vst1q_s32(block->shift, vpselq_s32(vldrwq_z_s32(stage->shift + channel, valid), vdupq_n_s32(-1), valid));
     }
+    const int32_t *start = stage->sums != NULL ? stage->sums : stage->bias;
+    int32x4_t value = start != NULL ? vldrwq_z_s32(start + channel, valid) : vdupq_n_s32(0);
+    if (stage->sums == NULL)
+    {
+        const int32_t offset = stage->input_offset;
+        const int32_t sums[4] = {
+            helia_nn_row_sum(block->weights[0], block->depth) * offset,
+            helia_nn_row_sum(block->weights[2], block->depth) * offset,
+            helia_nn_row_sum(block->weights[1], block->depth) * offset,
+            helia_nn_row_sum(block->weights[3], block->depth) * offset,
+        };
+        value = vaddq_s32(value, vld1q_s32(sums));
+    }
+    /* Lanes 1 and 2 change places. */
+    static const uint32_t order[4] = {0, 8, 4, 12};
+    vstrwq_scatter_offset_s32(block->start, vld1q_u32(order), value);
 }
 
 /* The output stage of any shifts, for lanes in the order of the channels; gives the bytes in the low parts of the lanes. */
@@ -289,13 +303,13 @@ static inline int32x4_t helia_nn_block_sums(const helia_nn_block *block)
 #define HELIA_NN_ASM_MAC(sum, x, w) "vmladava.s8 %[" sum "], " x ", " w "\n\t"
 
 /*
- * `pairs` times two rows of 16 bytes or less with the block's four channels: the weights stay in registers.
+ * `block->blocks` times two rows of 16 bytes or less with the block's four channels: the weights stay in registers.
  *
  * `x` advances by `x_step` and `out` by `out_step` bytes a row. The scaling of the first row runs between the multiplications
  * of the second.
  */
 static inline void helia_nn_block_shallow_rows(
-    const helia_nn_block *block, const int8_t *x, int32_t x_step, int8_t *out, int32_t out_step, int32_t pairs)
+    const helia_nn_block *block, const int8_t *x, int32_t x_step, int8_t *out, int32_t out_step)
 {
     int32_t s0, s1, s2, s3;
     __asm volatile("vctp.8 %[depth]\n\t"
@@ -306,7 +320,8 @@ static inline void helia_nn_block_shallow_rows(
                    "vldrbt.8 q1, [%[s1]]\n\t"
                    "vldrbt.8 q2, [%[s2]]\n\t"
                    "vldrbt.8 q3, [%[s3]]\n\t"
-                   "wls lr, %[pairs], 2f\n"
+                   "ldr %[s0], [%[block], #128]\n\t"
+                   "wls lr, %[s0], 2f\n"
                    "1:\n\t"
                    "vctp.8 %[depth]\n\t"
                    "vpst\n\t"
@@ -347,8 +362,7 @@ static inline void helia_nn_block_shallow_rows(
                      [stored] "r"(block->stored),
                      [x_step] "r"(x_step),
                      [out_step] "r"(out_step),
-                     [one] "r"(1),
-                     [pairs] "r"(pairs)
+                     [one] "r"(1)
                    : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "memory");
 }
 
