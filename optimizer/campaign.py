@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from runners.measure import random_stimulus
-
 from helia_aot.api import Conversion, convert
 from helia_aot.errors import InvariantError, Problem
 from helia_aot.optimization.knobs import KERNEL
 from helia_aot.optimization.plan import OptimizationPlan
 from helia_aot.optimization.report import OptimizationReport
 from helia_aot.optimization.write import dump_json
+from optimizer.compiler import compiler_sha256
 from optimizer.config import CampaignConfig
 from optimizer.errors import CampaignError
 from optimizer.evaluate import RunnerFactory, TrialContext
@@ -38,6 +37,7 @@ from results.ledger import LEDGER_NAME, Ledger, set_aside
 from results.records import TrialRecord
 from results.summary import CampaignSummary, build_summary
 from runners.base import MeasureSettings
+from runners.measure import random_stimulus
 from runners.measurement import Measurement
 from runners.registry import create_runner
 from search_spaces.build import build_space
@@ -96,6 +96,7 @@ def run_campaign(
             timeout_s=config.runner.timeout_s,
         ),
         create_runner=create,
+        compiler_sha256=compiler_sha256(),
     )
     identity = campaign_identity(
         config,

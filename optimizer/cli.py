@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from optimizer.progress import Progress
 
 _INTERRUPTED = 130
+_LOG_COLUMNS = 160
 
 app = typer.Typer(
     name="helia-search",
@@ -80,12 +81,17 @@ def run(  # noqa: PLR0913 (one parameter for each option)
     from helia_aot.cli.messages import print_all
     from optimizer.console import summary_parts
 
-    print_all(Console(highlight=False), summary_parts(summary))
+    print_all(_console(), summary_parts(summary))
 
 
 @app.command()
 def measure(
-    path: Annotated[Path, typer.Argument(metavar="CONVERT_YAML", help="A conversion.")],
+    path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CONVERT_OR_MODEL", help="A conversion (.yaml), or a model (.tflite)."
+        ),
+    ],
     inputs: Annotated[
         Path | None,
         typer.Option(help="Inputs (.npz, input_0 ..) and outputs to compare (output_0 ..)."),
@@ -95,21 +101,17 @@ def measure(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Convert, build and measure one module; no search."""
+    """Convert, build and measure one module; exit code 8 unless it ran and its outputs are right."""
+    from helia_aot.cli.messages import print_all
+    from optimizer.config import load_measured_config
+    from optimizer.console import measure_as_json, measure_parts
     from runners.measure import measure as measure_module
-    from runners.measure import report_as_json, report_parts
 
-    from helia_aot.config.load import load_convert_config
-
-    report = measure_module(load_convert_config(path), inputs_path=inputs, outputs_path=outputs)
+    report = measure_module(load_measured_config(path), inputs_path=inputs, outputs_path=outputs)
     if as_json:
-        typer.echo(report_as_json(report))
+        typer.echo(measure_as_json(report))
     else:
-        from rich.console import Console
-
-        from helia_aot.cli.messages import print_all
-
-        print_all(Console(highlight=False), report_parts(report))
+        print_all(_console(), measure_parts(report))
     if report.measurement.status != "ok" or report.bit_exact is False:
         raise typer.Exit(8)
 
@@ -122,7 +124,6 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Show what is installed and whether the runners work; exit code 8 if something is missing."""
-    from rich.console import Console
     from rich.text import Text
 
     from optimizer.doctor import run_checks
@@ -131,7 +132,7 @@ def doctor(
     if as_json:
         typer.echo(json.dumps([check.model_dump() for check in checks], indent=2))
     else:
-        console = Console(highlight=False)
+        console = _console()
         for check in checks:
             mark = ("ok      ", "green") if check.is_ok else ("missing ", "bold red")
             console.print(Text.assemble(mark, (check.name, "bold"), f": {check.detail}"))
@@ -177,6 +178,14 @@ def _overrides(
     if out is not None:
         tree["out"] = out
     return tree
+
+
+def _console() -> Console:
+    """Gives standard output; wide where it is no terminal, so that tables in logs keep their lines."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_LOG_COLUMNS)
 
 
 def _progress(console: Console, stack: ExitStack) -> Progress:

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from helia_aot.config.base import StrictModel
 from helia_aot.config.convert import ConvertConfig, FolderName, OperatorRule
-from helia_aot.config.load import merged, read_yaml
+from helia_aot.config.load import load_convert_config, merged, read_yaml
 from helia_aot.config.problems import problems_of
 from helia_aot.errors import ConfigError, Problem
 from optimizer.samplers import SamplerName
@@ -120,6 +120,17 @@ class CampaignConfig(StrictModel):
     def out_path(self) -> Path:
         """The folder of the ledger and the results, or its default."""
         return self.out or Path("campaigns") / self.campaign_name
+
+
+def load_measured_config(source: Path) -> ConvertConfig:
+    """Gives the conversion of a YAML file, or of a model with defaults.
+
+    Raises:
+        ConfigError: A file cannot be read, or keys or values are wrong; carries every problem.
+    """
+    if source.suffix.lower() in MODEL_SUFFIXES:
+        return load_convert_config(None, {"model.path": str(source)})
+    return load_convert_config(source)
 
 
 def load_campaign_config(

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a campaign's summary looks in a terminal."""
+"""How the results of a campaign, and of one measurement, look in a terminal."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from rich.console import RenderableType
@@ -10,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from results.summary import CampaignSummary
+from runners.measure import MeasureReport, OutputComparison
 
 
 def summary_parts(summary: CampaignSummary) -> Iterator[RenderableType]:
@@ -51,8 +53,9 @@ def _cycles(summary: CampaignSummary) -> Table:
 
 def _changes(summary: CampaignSummary) -> Table:
     table = Table(box=None, pad_edge=False)
-    for name in ("operator", "type", "knob", "auto", "best"):
-        table.add_column(name, overflow="fold")
+    table.add_column("operator", overflow="fold")
+    for name in ("type", "knob", "auto", "best"):
+        table.add_column(name, no_wrap=True)
     for name in ("auto cycles", "best cycles", "change"):
         table.add_column(name, justify="right")
     for change in summary.changes:
@@ -82,4 +85,82 @@ def _search(summary: CampaignSummary) -> str:
     return (
         f"searched: {search.plans_measured:,} of {search.space_size:,} plans measured, "
         f"{search.trials} trials, {search.repeats} repeats; {why}"
+    )
+
+
+def measure_parts(report: MeasureReport) -> Iterator[RenderableType]:
+    """Gives one measurement, one paragraph or table after the other."""
+    measurement = report.measurement
+    yield Text(
+        f"{report.conversion.config.model.path} on {report.conversion.platform.name}", "bold"
+    )
+    if measurement.status != "ok":
+        yield Text(f"{measurement.status} at {measurement.stage}: {measurement.reason}", "bold red")
+        return
+    counts = "cycles" if measurement.identity is None else measurement.identity.counts
+    yield Text(
+        f"{measurement.best_cycles:,} {counts} (best of {len(measurement.cycles)}); "
+        f"inputs: {report.stimulus}"
+    )
+    yield _operators(report, counts)
+    yield Text(
+        f"code {measurement.code_bytes:,} bytes, flash {measurement.flash_bytes:,} bytes, "
+        f"RAM {measurement.ram_bytes:,} bytes"
+    )
+    for comparison in report.comparisons:
+        yield _comparison(comparison)
+
+
+def measure_as_json(report: MeasureReport) -> str:
+    """Gives one measurement as JSON."""
+    comparisons = [
+        {
+            "name": item.name,
+            "equal": item.equal,
+            "differing": item.differing,
+            "size": item.size,
+            "max_abs_difference": item.max_abs_difference,
+        }
+        for item in report.comparisons
+    ]
+    content = {
+        "model": str(report.conversion.config.model.path),
+        "platform": report.conversion.platform.name,
+        "inputs": report.stimulus,
+        "bit_exact": report.bit_exact,
+        "comparisons": comparisons,
+        "measurement": report.measurement.model_dump(mode="json"),
+    }
+    return json.dumps(content, indent=2)
+
+
+def _operators(report: MeasureReport, counts: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("operator", overflow="fold")
+    table.add_column("type", no_wrap=True)
+    table.add_column("entry", overflow="fold")
+    for name in ("MACs", counts, f"{counts}/MAC"):
+        table.add_column(name, justify="right")
+    facts = {operator.id: operator for operator in report.conversion.module.operators}
+    for item in report.measurement.operator_cycles:
+        operator = facts[item.id]
+        per_mac = f"{item.cycles / operator.macs:.3f}" if operator.macs else ""
+        table.add_row(
+            Text(item.id),
+            operator.op_type,
+            item.entry or "",
+            f"{operator.macs:,}" if operator.macs else "",
+            f"{item.cycles:,}",
+            per_mac,
+        )
+    return table
+
+
+def _comparison(comparison: OutputComparison) -> Text:
+    if comparison.equal:
+        return Text(f"{comparison.name}: equal, {comparison.size} elements", "green")
+    return Text(
+        f"{comparison.name}: {comparison.differing} of {comparison.size} elements differ, "
+        f"by up to {comparison.max_abs_difference:g}",
+        "bold red",
     )

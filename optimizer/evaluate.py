@@ -10,12 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
+import helia_aot
 from helia_aot.api import Conversion, convert
 from helia_aot.config.convert import ConvertConfig
 from helia_aot.errors import BudgetError, HeliaError
 from helia_aot.optimization.plan import OptimizationPlan
 from helia_aot.platforms.schema import Platform
+from optimizer.compiler import compiler_sha256
 from runners.base import MeasureSettings, Runner
 from runners.errors import RunnerError
 from runners.measurement import Measurement, Stimulus
@@ -33,12 +36,14 @@ class TrialContext:
         stimulus: The model inputs that every plan runs on.
         settings: How often and how long a plan runs.
         create_runner: Makes the runner.
+        compiler_sha256: Digest of the compiler that every worker must have.
     """
 
     config: ConvertConfig
     stimulus: Stimulus
     settings: MeasureSettings
     create_runner: RunnerFactory
+    compiler_sha256: str
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,7 @@ class Evaluator:
     def __init__(self, context: TrialContext) -> None:
         self._context = context
         self._runner: Runner | None = None
+        self._has_the_compiler = compiler_sha256() == context.compiler_sha256
 
     def evaluate(self, job: TrialJob) -> Finished:
         """Gives the outcome of a job; a failure of any kind is a status of its measurement."""
@@ -92,6 +98,10 @@ class Evaluator:
         return Finished(job, measurement, time.perf_counter() - started)
 
     def _evaluate(self, job: TrialJob) -> Measurement:
+        if not self._has_the_compiler:
+            where = Path(helia_aot.__file__).parent
+            reason = f"a worker has another compiler than the campaign, in {where}"
+            return Measurement(status="rig_bad", stage="convert", reason=reason)
         context = self._context
         started = time.perf_counter()
         try:

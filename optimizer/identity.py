@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
 from typing import Any
 
-import helia_aot
 from helia_aot.config.convert import ConvertConfig
 from helia_aot.optimization.plan import OptimizationPlan
 from helia_aot.version import __version__
+from optimizer.compiler import compiler_sha256
 from optimizer.config import CampaignConfig
 from results.records import CampaignIdentity
 from runners.measurement import RunnerIdentity, Stimulus, outputs_sha256
@@ -60,14 +59,3 @@ def _without_locations(config: ConvertConfig) -> dict[str, Any]:
     settings = config.model_dump(mode="json", exclude={"force", "verbose", "log_file"})
     del settings["model"]["path"], settings["module"]["path"]
     return settings
-
-
-def compiler_sha256() -> str:
-    """Gives the SHA-256 over the compiler's own files: changes show at the same version."""
-    root = Path(helia_aot.__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted(root.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            digest.update(path.relative_to(root).as_posix().encode())
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()

@@ -111,7 +111,7 @@ class RayExecutor:
         self._busy.clear()
         ray.shutdown()
 
-    def _create_actor(self) -> Any:  # noqa: ANN401
+    def _create_actor(self) -> Any:
         return self._actor_class.remote(self._context)
 
     def _late(self) -> list[Any]:
@@ -122,7 +122,7 @@ class RayExecutor:
             if now - busy.started_s >= busy.job.deadline_s
         ]
 
-    def _collect(self, reference: Any) -> Finished:  # noqa: ANN401
+    def _collect(self, reference: Any) -> Finished:
         busy = self._busy[reference]
         try:
             finished: Finished = ray.get(reference)
@@ -133,11 +133,11 @@ class RayExecutor:
         self._idle.append(busy.slot)
         return finished
 
-    def _give_up(self, reference: Any) -> Finished:  # noqa: ANN401
+    def _give_up(self, reference: Any) -> Finished:
         deadline_s = self._busy[reference].job.deadline_s
         return self._replace(reference, f"no result within {deadline_s:.0f} s")
 
-    def _replace(self, reference: Any, reason: str) -> Finished:  # noqa: ANN401
+    def _replace(self, reference: Any, reason: str) -> Finished:
         busy = self._busy.pop(reference)
         with contextlib.suppress(RayError):
             ray.kill(self._actors[busy.slot])

@@ -177,7 +177,9 @@ class Search:
             RigError: Evaluations fail again and again for reasons that lie outside the plans.
         """
         self._stage = "search"
-        self._total = min(limits.trials, self._space.size)
+        self._total = min(
+            limits.trials, self._space.size - self._seen_plans() + self._search_trials()
+        )
         study = CampaignStudy(self._space, sampler=sampler, seed=seed)
         next_ask = study.replay(self._ledger.entries)
         riders: dict[str, list[int]] = {}
@@ -290,6 +292,7 @@ class Search:
             seconds=finished.seconds,
             measurement=measurement,
         )
+        self._check_image(record)
         self._ledger.append(record)
         self._finished_here += 1
         self._lost_in_a_row = 0 if record.is_conclusive else self._lost_in_a_row + 1
@@ -300,6 +303,23 @@ class Search:
                 next_step="helia-search doctor checks the tools; the same command continues",
             )
         return record
+
+    def _check_image(self, record: TrialRecord) -> None:
+        """Refuses a measurement whose image is not the one that the same plan had before.
+
+        Raises:
+            RigError: Compiler or toolchain changed while the campaign ran, so old results do not hold.
+        """
+        before = known_plans(self._ledger.entries).get(record.plan_key)
+        if before is None:
+            return
+        images = {before.measurement.image_sha256, record.measurement.image_sha256} - {None}
+        if len(images) > 1:
+            raise RigError(
+                "The same plan was built to another image than before: the compiler or the "
+                "toolchain changed while the campaign ran.",
+                next_step="start again with --fresh (the old ledger is kept under another name)",
+            )
 
     def _point(self, plan: OptimizationPlan) -> dict[str, str] | None:
         """Gives a plan's point of the space; None when it is outside."""

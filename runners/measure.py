@@ -174,13 +174,7 @@ def read_inputs(
     Raises:
         RunnerError: If the file cannot be read or an array does not fit; carries every problem.
     """
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays: dict[str, NDArray[Any]] = {name: file[name] for name in file.files}
-    except (OSError, ValueError, zipfile.BadZipFile, AttributeError) as error:
-        raise RunnerError(
-            f"{path} cannot be read", [Problem(str(path), str(error), "give an .npz file")]
-        ) from error
+    arrays = _read_arrays(path)
     given: dict[str, dict[int, NDArray[Any]]] = {"input": {}, "output": {}}
     problems: list[Problem] = []
     for name, array in arrays.items():
@@ -205,6 +199,19 @@ def read_inputs(
     if problems:
         raise RunnerError(f"{path} does not fit the model", problems)
     return stimulus, given["output"]
+
+
+def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    try:
+        with path.open("rb") as stream:
+            file = np.load(stream, allow_pickle=False)
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                raise ValueError("it holds a single array")
+            return {name: file[name] for name in file.files}
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
+        raise RunnerError(
+            f"{path} cannot be read", [Problem(str(path), str(error), "give an .npz file")]
+        ) from error
 
 
 def write_outputs(

@@ -222,9 +222,10 @@ def run_tool(command: Sequence[str | Path], directory: Path, subject: str) -> st
 
 def first_error(stderr: str) -> str:
     """Gives the line that says what is wrong."""
-    lines = stderr.splitlines()
+    lines = [line for line in stderr.splitlines() if not line.startswith("collect2:")]
     marks = ("undefined reference", "error:")
-    return next((line for mark in marks for line in lines if mark in line.lower()), lines[0])
+    found = (line for mark in marks for line in lines if mark in line.lower())
+    return next(found, lines[0] if lines else stderr.strip()).rsplit("/ld: ", 1)[-1]
 
 
 def write_tree(tree: Tree, directory: Path) -> None:

@@ -237,7 +237,9 @@ class SilentProgress:
         self.notes.append(text)
 
 
-def synthetic_identity(space: SearchSpace, *, sampler: str = "tpe", seed: int = 0) -> CampaignIdentity:
+def synthetic_identity(
+    space: SearchSpace, *, sampler: str = "tpe", seed: int = 0
+) -> CampaignIdentity:
     """Gives the identity of a synthetic campaign."""
     return CampaignIdentity(
         campaign="synthetic",

@@ -20,7 +20,7 @@ _DUMP = "dump.bin"
 _TIMING = "timing.json"
 _STDERR = "emulator.log"
 _LOCKUP = "Lockup"
-_BUSY_SHARE = 0.5
+_BUSY_SHARE = 0.2
 """A child that got less than this share of its time on a processor cannot be said to hang."""
 
 

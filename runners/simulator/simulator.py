@@ -92,6 +92,11 @@ class SimulatorRunner:
         self._plugin = build_plugin(cache_directory() / "plugin")
         self._builder = Builder(self._compiler, platform.core, self._layout, "done_semihosting.c")
 
+    @property
+    def platform(self) -> Platform:
+        """The platform that modules must be converted for."""
+        return self._platform
+
     def identity(self) -> RunnerIdentity:
         """Gives what this runner is."""
         model = timing_model_identity(self._platform.core)

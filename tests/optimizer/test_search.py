@@ -37,9 +37,7 @@ def lines(entries: Sequence[Entry]) -> list[str]:
 
 
 def trials_of(entries: Sequence[Entry]) -> list[TrialRecord]:
-    return [
-        entry for entry in entries if isinstance(entry, TrialRecord) and entry.role == "search"
-    ]
+    return [entry for entry in entries if isinstance(entry, TrialRecord) and entry.role == "search"]
 
 
 @pytest.mark.parametrize("sampler", get_args(SamplerName))

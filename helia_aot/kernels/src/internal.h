@@ -17,6 +17,9 @@
 #include <arm_mve.h>
 #endif
 
+/* A body that is correct but rarely runs: kept out of the fast one, whose registers it would take. */
+#define HELIA_NN_COLD __attribute__((noinline, cold))
+
 static inline int32_t helia_nn_min(int32_t a, int32_t b)
 {
     return a < b ? a : b;

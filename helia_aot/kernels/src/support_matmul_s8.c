@@ -44,69 +44,101 @@ void helia_nn_matmul_s8(const int8_t *lhs,
 
 #include "support_mve_s8.h"
 
-/* One row of 17 to 64 bytes with `block->blocks` blocks of channels. */
-static void row_times_channels(
-    const helia_nn_block *block, const helia_nn_output_stage *stage, const int8_t *weights, int8_t *out)
+/* Rows of 17 to 64 bytes with all whole blocks of channels. */
+static void rows_times_channels(helia_nn_block *block,
+                                const helia_nn_output_stage *stage,
+                                const int8_t *lhs,
+                                int32_t lhs_stride,
+                                int32_t rows,
+                                const int8_t *weights,
+                                int8_t *out,
+                                int32_t out_stride)
 {
     const int32_t overlap = -block->depth & (HELIA_NN_LANES - 1);
-    if (block->depth == 64)
+    for (; rows > 0; rows--, lhs += lhs_stride, out += out_stride)
     {
-        helia_nn_channels_64(block, stage, weights, out, overlap);
-    }
-    else if (block->depth > 48)
-    {
-        helia_nn_channels_to_64(block, stage, weights, out, overlap);
-    }
-    else if (block->depth > 32)
-    {
-        helia_nn_channels_to_48(block, stage, weights, out, overlap);
-    }
-    else if (block->depth == 32)
-    {
-        helia_nn_channels_32(block, stage, weights, out, overlap);
-    }
-    else
-    {
-        helia_nn_channels_to_32(block, stage, weights, out, overlap);
+        block->x0 = lhs;
+        if (block->depth == 64)
+        {
+            helia_nn_channels_64(block, stage, weights, out, overlap);
+        }
+        else if (block->depth > 48)
+        {
+            helia_nn_channels_to_64(block, stage, weights, out, overlap);
+        }
+        else if (block->depth > 32)
+        {
+            helia_nn_channels_to_48(block, stage, weights, out, overlap);
+        }
+        else if (block->depth == 32)
+        {
+            helia_nn_channels_32(block, stage, weights, out, overlap);
+        }
+        else
+        {
+            helia_nn_channels_to_32(block, stage, weights, out, overlap);
+        }
     }
 }
 
-/* Rows with the four channels of a block, by the fastest way for the depth. */
+/* One row with all whole blocks of channels. */
+static void row_times_channels(
+    helia_nn_block *block, const helia_nn_output_stage *stage, const int8_t *row, const int8_t *weights, int8_t *out)
+{
+    block->next_start = stage->sums;
+    block->next_weights = weights;
+    block->next_multiplier = stage->per_channel ? stage->multiplier : block->multiplier;
+    block->next_shift = stage->per_channel ? stage->shift : block->shift;
+    block->quant_step = stage->per_channel ? 16 : 0;
+    helia_nn_row_all_channels(block, row, out);
+}
+
+/* Rows with the four channels of a block. */
 static void rows_times_block(
     helia_nn_block *block, const int8_t *lhs, int32_t lhs_stride, int32_t rows, int8_t *out, int32_t out_stride)
 {
-    int32_t row = 0;
+    const int32_t even = rows & ~1;
     if (block->depth <= HELIA_NN_LANES)
     {
-        block->blocks = rows / 2;
+        block->blocks = even / 2;
         helia_nn_block_shallow_rows(block, lhs, lhs_stride, out, out_stride);
-        row = rows & ~1;
     }
-    block->x0 = lhs + row * lhs_stride;
-    block->out0 = out + row * out_stride;
-    for (; row < rows - 1; row += 2)
+    else
     {
-        block->x1 = block->x0 + lhs_stride;
-        block->out1 = block->out0 + out_stride;
-        helia_nn_block_2_rows(block);
-        block->x0 = block->x1 + lhs_stride;
-        block->out0 = block->out1 + out_stride;
+        helia_nn_block_deep_rows(block, lhs, lhs_stride, out, out_stride, even);
     }
-    if (row < rows)
+    if (even < rows)
     {
-        helia_nn_block_1_row(block);
+        helia_nn_block_1_row(block, lhs + even * lhs_stride, out + even * out_stride);
     }
 }
 
+static int32_t dot(const int8_t *a, const int8_t *b, int32_t depth, int32_t sum)
+{
+    for (int32_t k = 0; k < depth; k += HELIA_NN_LANES)
+    {
+        const mve_pred16_t valid = vctp8q((uint32_t)(depth - k));
+        sum = vmladavaq_s8(sum, vldrbq_z_s8(a + k, valid), vldrbq_z_s8(b + k, valid));
+    }
+    return sum;
+}
+
 /* Rows with the four channels of a block, for any shifts. */
-static void rows_times_block_any_shift(
-    helia_nn_block *block, const int8_t *lhs, int32_t lhs_stride, int32_t rows, int8_t *out, int32_t out_stride)
+static HELIA_NN_COLD void rows_times_block_any_shift(
+    const helia_nn_block *block, const int8_t *lhs, int32_t lhs_stride, int32_t rows, int8_t *out, int32_t out_stride)
 {
     const mve_pred16_t stored = vctp32q((uint32_t)block->stored);
     for (int32_t row = 0; row < rows; row++)
     {
-        block->x0 = lhs + row * lhs_stride;
-        vstrbq_p_s32(out + row * out_stride, helia_nn_block_output(block, helia_nn_block_sums(block)), stored);
+        const int32_t sums[4] = {
+            dot(lhs, block->weights[0], block->depth, block->start[0]),
+            dot(lhs, block->weights[2], block->depth, block->start[2]),
+            dot(lhs, block->weights[1], block->depth, block->start[1]),
+            dot(lhs, block->weights[3], block->depth, block->start[3]),
+        };
+        vstrbq_p_s32(out, helia_nn_block_output(block, vld1q_s32(sums)), stored);
+        lhs += lhs_stride;
+        out += out_stride;
     }
 }
 
@@ -122,15 +154,18 @@ void helia_nn_matmul_s8(const int8_t *lhs,
     helia_nn_block block;
     helia_nn_prepare_block(&block, stage, depth);
     int32_t channel = 0;
-    if (depth > HELIA_NN_LANES && depth <= 64 && stage->sums != NULL && stage->shifts_right &&
-        stage->per_channel)
+    if (stage->sums != NULL && stage->shifts_right && channels >= 4)
     {
-        channel = channels & ~3;
-        block.blocks = channel / 4;
-        for (int32_t row = 0; row < rows && channel > 0; row++)
+        block.blocks = channels / 4;
+        if (depth > HELIA_NN_LANES && depth <= 64 && stage->per_channel)
         {
-            block.x0 = lhs + row * lhs_stride;
-            row_times_channels(&block, stage, rhs, output + row * channels);
+            rows_times_channels(&block, stage, lhs, lhs_stride, rows, rhs, output, channels);
+            channel = channels & ~3;
+        }
+        else if (rows == 1)
+        {
+            row_times_channels(&block, stage, lhs, rhs, output);
+            channel = channels & ~3;
         }
     }
     for (; channel < channels; channel += 4)

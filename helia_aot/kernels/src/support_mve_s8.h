@@ -39,6 +39,12 @@ typedef struct
     int8_t *out0;
     int8_t *out1;
     int32_t blocks; /* Rounds of the loop over channel blocks or over pairs of rows. */
+    /* Where the next block's numbers are; for helia_nn_row_all_channels() alone. */
+    const int32_t *next_start; /* In the order of the channels. */
+    const int32_t *next_multiplier;
+    const int32_t *next_shift;
+    int32_t quant_step; /* Bytes from one block's multipliers and shifts to the next one's. */
+    const int8_t *next_weights;
 } helia_nn_block;
 
 _Static_assert(offsetof(helia_nn_block, multiplier) == 16, "used in assembly");
@@ -51,6 +57,8 @@ _Static_assert(offsetof(helia_nn_block, depth) == 104, "used in assembly");
 _Static_assert(offsetof(helia_nn_block, x0) == 112, "used in assembly");
 _Static_assert(offsetof(helia_nn_block, out0) == 120, "used in assembly");
 _Static_assert(offsetof(helia_nn_block, blocks) == 128, "used in assembly");
+_Static_assert(offsetof(helia_nn_block, next_start) == 132, "used in assembly");
+_Static_assert(offsetof(helia_nn_block, quant_step) == 144, "used in assembly");
 
 static inline int32_t helia_nn_row_sum(const int8_t *row, int32_t depth)
 {
@@ -77,6 +85,22 @@ static inline void helia_nn_prepare_block(helia_nn_block *block, const helia_nn_
     block->depth = depth;
 }
 
+/* What folded sums would hold for the block's channels. */
+static HELIA_NN_COLD int32x4_t helia_nn_start_of_block(const helia_nn_block *block,
+                                                       const helia_nn_output_stage *stage,
+                                                       int32_t channel,
+                                                       mve_pred16_t valid)
+{
+    const int32_t sums[4] = {
+        helia_nn_row_sum(block->weights[0], block->depth),
+        helia_nn_row_sum(block->weights[2], block->depth),
+        helia_nn_row_sum(block->weights[1], block->depth),
+        helia_nn_row_sum(block->weights[3], block->depth),
+    };
+    const int32x4_t bias = stage->bias != NULL ? vldrwq_z_s32(stage->bias + channel, valid) : vdupq_n_s32(0);
+    return vmlaq_n_s32(bias, vld1q_s32(sums), stage->input_offset);
+}
+
 /* Fills the fields of channels `channel`..`channel + 3`; a channel past the last repeats the last and is not stored. */
 static inline void helia_nn_load_block(helia_nn_block *block,
                                        const helia_nn_output_stage *stage,
@@ -98,19 +122,8 @@ static inline void helia_nn_load_block(helia_nn_block *block,
         vst1q_s32(block->multiplier, vldrwq_z_s32(stage->multiplier + channel, valid));
         vst1q_s32(block->shift, vpselq_s32(vldrwq_z_s32(stage->shift + channel, valid), vdupq_n_s32(-1), valid));
     }
-    const int32_t *start = stage->sums != NULL ? stage->sums : stage->bias;
-    int32x4_t value = start != NULL ? vldrwq_z_s32(start + channel, valid) : vdupq_n_s32(0);
-    if (stage->sums == NULL)
-    {
-        const int32_t offset = stage->input_offset;
-        const int32_t sums[4] = {
-            helia_nn_row_sum(block->weights[0], block->depth) * offset,
-            helia_nn_row_sum(block->weights[2], block->depth) * offset,
-            helia_nn_row_sum(block->weights[1], block->depth) * offset,
-            helia_nn_row_sum(block->weights[3], block->depth) * offset,
-        };
-        value = vaddq_s32(value, vld1q_s32(sums));
-    }
+    const int32x4_t value = stage->sums != NULL ? vldrwq_z_s32(stage->sums + channel, valid)
+                                                : helia_nn_start_of_block(block, stage, channel, valid);
     /* Lanes 1 and 2 change places. */
     static const uint32_t order[4] = {0, 8, 4, 12};
     vstrwq_scatter_offset_s32(block->start, vld1q_u32(order), value);
@@ -204,63 +217,77 @@ static inline bool helia_nn_block_shifts_right(const helia_nn_block *block)
     "4:\n\t"
 
 /*
- * Rows x0 and x1 with the block's four channels, requantised and stored; depth 16 and more.
+ * `rows` rows (an even number) with the block's four channels, requantised and stored; depth 16 and more.
  *
  * VMOV fills lanes 0 and 2, or lanes 1 and 3, from two core registers. So the first pass takes channels 0 and 2, the second 1
  * and 3, and `start` and `weights` are in that order.
  */
-static inline void helia_nn_block_2_rows(const helia_nn_block *block)
+static inline void helia_nn_block_deep_rows(
+    helia_nn_block *block, const int8_t *x, int32_t x_step, int8_t *out, int32_t out_step, int32_t rows)
 {
-    int32_t s0, s1, s2, s3;
-    const int8_t *x0, *x1, *w0, *w1;
-    __asm volatile(HELIA_NN_ASM_PASS_2X2("0", "88")
-                   "vmov q6[2], q6[0], %[s0], %[s1]\n\t"
-                   "vmov q7[2], q7[0], %[s2], %[s3]\n\t" HELIA_NN_ASM_PASS_2X2("8", "96")
-                   "vmov q6[3], q6[1], %[s0], %[s1]\n\t"
-                   "vmov q7[3], q7[1], %[s2], %[s3]\n\t" HELIA_NN_ASM_OUTPUT_2
-                   "ldrd %[x0], %[x1], [%[block], #120]\n\t"
-                   "ldr %[w0], [%[block], #108]\n\t"
-                   "vctp.32 %[w0]\n\t"
-                   "vpstt\n\t"
-                   "vstrbt.32 q6, [%[x0]]\n\t"
-                   "vstrbt.32 q7, [%[x1]]\n\t"
-                   : [s0] "=&Te"(s0),
-                     [s1] "=&Te"(s1),
-                     [s2] "=&Te"(s2),
-                     [s3] "=&Te"(s3),
-                     [x0] "=&l"(x0),
-                     [x1] "=&l"(x1),
-                     [w0] "=&r"(w0),
-                     [w1] "=&r"(w1)
-                   : [block] "r"(block),
-                     [more] "r"(block->depth / HELIA_NN_LANES - 1),
-                     [tail] "r"(block->depth % HELIA_NN_LANES)
-                   : "q0", "q1", "q2", "q3", "q6", "q7", "lr", "memory");
+    const int32_t more = (int32_t)((uint32_t)block->depth / HELIA_NN_LANES) - 1;
+    const int32_t tail = (int32_t)((uint32_t)block->depth % HELIA_NN_LANES);
+    for (; rows > 0; rows -= 2)
+    {
+        int32_t s0, s1, s2, s3;
+        const int8_t *x0, *x1, *w0, *w1;
+        block->x0 = x;
+        block->x1 = x + x_step;
+        block->out0 = out;
+        block->out1 = out + out_step;
+        x += 2 * x_step;
+        out += 2 * out_step;
+        __asm volatile(HELIA_NN_ASM_PASS_2X2("0", "88")
+                       "vmov q6[2], q6[0], %[s0], %[s1]\n\t"
+                       "vmov q7[2], q7[0], %[s2], %[s3]\n\t" HELIA_NN_ASM_PASS_2X2("8", "96")
+                       "vmov q6[3], q6[1], %[s0], %[s1]\n\t"
+                       "vmov q7[3], q7[1], %[s2], %[s3]\n\t" HELIA_NN_ASM_OUTPUT_2
+                       "ldrd %[x0], %[x1], [%[block], #120]\n\t"
+                       "ldr %[w0], [%[block], #108]\n\t"
+                       "vctp.32 %[w0]\n\t"
+                       "vpstt\n\t"
+                       "vstrbt.32 q6, [%[x0]]\n\t"
+                       "vstrbt.32 q7, [%[x1]]\n\t"
+                       : [s0] "=&Te"(s0),
+                         [s1] "=&Te"(s1),
+                         [s2] "=&Te"(s2),
+                         [s3] "=&Te"(s3),
+                         [x0] "=&l"(x0),
+                         [x1] "=&l"(x1),
+                         [w0] "=&r"(w0),
+                         [w1] "=&r"(w1)
+                       : [block] "r"(block), [more] "r"(more), [tail] "r"(tail)
+                       : "q0", "q1", "q2", "q3", "q6", "q7", "lr", "memory");
+    }
 }
 
-/* Row x0 with the block's four channels, any depth: a tail-predicated loop, whose last round takes what is left. */
-static inline void helia_nn_block_1_row(const helia_nn_block *block)
+/* One vector of a row with four weight rows. */
+#define HELIA_NN_ASM_STEP_1X4                                                                                                 \
+    "vldrb.8 q0, [%[x]], #16\n\t"                                                                                             \
+    "vldrb.8 q1, [%[w0]], #16\n\t"                                                                                            \
+    "vmladava.s8 %[s0], q0, q1\n\t"                                                                                           \
+    "vldrb.8 q2, [%[w1]], #16\n\t"                                                                                            \
+    "vmladava.s8 %[s1], q0, q2\n\t"                                                                                           \
+    "vldrb.8 q1, [%[w2]], #16\n\t"                                                                                            \
+    "vmladava.s8 %[s2], q0, q1\n\t"                                                                                           \
+    "vldrb.8 q2, [%[w3]], #16\n\t"                                                                                            \
+    "vmladava.s8 %[s3], q0, q2\n\t"
+
+/* One row with the block's four channels, any depth: a tail-predicated loop, whose last round takes what is left. */
+static inline void helia_nn_block_1_row(helia_nn_block *block, const int8_t *row, int8_t *out)
 {
     int32_t s0, s1, s2, s3;
     const int8_t *x, *w0, *w1, *w2, *w3;
-    __asm volatile("ldrd %[x], %[s3], [%[block], #112]\n\t"
+    block->x0 = row;
+    block->out0 = out;
+    __asm volatile("ldr %[x], [%[block], #112]\n\t"
                    "ldr %[s3], [%[block], #104]\n\t"
                    "ldrd %[w0], %[w2], [%[block], #88]\n\t"
                    "ldrd %[w1], %[w3], [%[block], #96]\n\t"
                    "wlstp.8 lr, %[s3], 2f\n\t"
                    "ldrd %[s0], %[s2], [%[block], #0]\n\t"
                    "ldrd %[s1], %[s3], [%[block], #8]\n"
-                   "1:\n\t"
-                   "vldrb.8 q0, [%[x]], #16\n\t"
-                   "vldrb.8 q1, [%[w0]], #16\n\t"
-                   "vmladava.s8 %[s0], q0, q1\n\t"
-                   "vldrb.8 q2, [%[w1]], #16\n\t"
-                   "vmladava.s8 %[s1], q0, q2\n\t"
-                   "vldrb.8 q1, [%[w2]], #16\n\t"
-                   "vmladava.s8 %[s2], q0, q1\n\t"
-                   "vldrb.8 q2, [%[w3]], #16\n\t"
-                   "vmladava.s8 %[s3], q0, q2\n\t"
-                   "letp lr, 1b\n"
+                   "1:\n\t" HELIA_NN_ASM_STEP_1X4 "letp lr, 1b\n"
                    "2:\n\t"
                    "vmov q6[2], q6[0], %[s0], %[s2]\n\t"
                    "vmov q6[3], q6[1], %[s1], %[s3]\n\t" HELIA_NN_ASM_OUTPUT_1
@@ -282,22 +309,64 @@ static inline void helia_nn_block_1_row(const helia_nn_block *block)
                    : "q0", "q1", "q2", "q3", "q6", "lr", "memory");
 }
 
-/* The accumulators of row x0 and the block's channels, in the lanes' order, without the output stage; any depth. */
-static inline int32x4_t helia_nn_block_sums(const helia_nn_block *block)
+/*
+ * One row of any depth with `block->blocks` (1 or more) whole blocks of channels, whose numbers are at `block->next_*`.
+ */
+static inline void helia_nn_row_all_channels(helia_nn_block *block, const int8_t *row, int8_t *out)
 {
-    int32_t sums[4];
-    for (int32_t i = 0; i < 4; i++)
-    {
-        static const uint8_t place_of[4] = {0, 2, 1, 3};
-        sums[i] = block->start[place_of[i]];
-        for (int32_t k = 0; k < block->depth; k += HELIA_NN_LANES)
-        {
-            const mve_pred16_t valid = vctp8q((uint32_t)(block->depth - k));
-            sums[i] = vmladavaq_s8(
-                sums[i], vldrbq_z_s8(block->x0 + k, valid), vldrbq_z_s8(block->weights[place_of[i]] + k, valid));
-        }
-    }
-    return vld1q_s32(sums);
+    const int8_t *weights = block->next_weights;
+    int32_t s0, s1, s2, s3;
+    const int8_t *x, *w1, *w2, *w3;
+    block->x0 = row;
+    block->out0 = out;
+    __asm volatile("1:\n\t"
+                   "ldrd %[s0], %[s2], [%[block], #104]\n\t" /* depth */
+                   "ldr %[w3], [%[block], #132]\n\t"         /* start */
+                   "add %[w1], %[w0], %[s0]\n\t"
+                   "ldr %[x], [%[block], #112]\n\t"
+                   "add %[w2], %[w1], %[s0]\n\t"
+                   "wlstp.8 lr, %[s0], 3f\n\t"
+                   "ldrd %[s0], %[s1], [%[w3]], #8\n\t"
+                   "ldrd %[s2], %[s3], [%[w3]], #8\n\t"
+                   "str %[w3], [%[block], #132]\n\t"
+                   "ldr %[w3], [%[block], #104]\n\t"
+                   "add %[w3], %[w2]\n"
+                   "2:\n\t" HELIA_NN_ASM_STEP_1X4 "letp lr, 2b\n"
+                   "3:\n\t"
+                   "ldrd %[w1], %[w2], [%[block], #136]\n\t" /* multiplier, shift */
+                   "vmov q6[2], q6[0], %[s0], %[s2]\n\t"
+                   "vldrw.32 q0, [%[w1]]\n\t"
+                   "vmov q6[3], q6[1], %[s1], %[s3]\n\t"
+                   "ldrd %[s0], %[s1], [%[block], #80]\n\t" HELIA_NN_ASM_SCALE("q6", "q0")
+                   "vldrw.32 q1, [%[w2]]\n\t" HELIA_NN_ASM_SIGN("q6", "q2", "%[s1]")
+                   "ldr %[s2], [%[block], #144]\n\t" /* step of multiplier and shift */
+                   "ldr %[s3], [%[block], #104]\n\t" HELIA_NN_ASM_ADD("q6", "q2")
+                   "add %[w1], %[s2]\n\t" HELIA_NN_ASM_SHIFT("q6", "q1")
+                   "add %[w2], %[s2]\n\t"
+                   "vldrw.32 q3, [%[block], #48]\n\t" HELIA_NN_ASM_ADD("q6", "%[s0]")
+                   "strd %[w1], %[w2], [%[block], #136]\n\t"
+                   "vldrw.32 q0, [%[block], #64]\n\t" HELIA_NN_ASM_CLAMP_LOW("q6", "q3")
+                   "ldr %[x], [%[block], #120]\n\t"
+                   "ldr %[s1], [%[block], #128]\n\t" HELIA_NN_ASM_CLAMP_HIGH("q6", "q0")
+                   "ldr %[w0], [%[block], #148]\n\t"
+                   "subs %[s1], #1\n\t"
+                   "vstrb.32 q6, [%[x]], #4\n\t"
+                   "add %[w0], %[w0], %[s3], lsl #2\n\t"
+                   "str %[s1], [%[block], #128]\n\t"
+                   "str %[x], [%[block], #120]\n\t"
+                   "str %[w0], [%[block], #148]\n\t"
+                   "bne 1b\n\t"
+                   : [s0] "=&Te"(s0),
+                     [s1] "=&Te"(s1),
+                     [s2] "=&Te"(s2),
+                     [s3] "=&Te"(s3),
+                     [x] "=&l"(x),
+                     [w0] "+r"(weights),
+                     [w1] "=&r"(w1),
+                     [w2] "=&r"(w2),
+                     [w3] "=&r"(w3)
+                   : [block] "r"(block)
+                   : "q0", "q1", "q2", "q3", "q6", "lr", "cc", "memory");
 }
 
 #define HELIA_NN_ASM_MAC(sum, x, w) "vmladava.s8 %[" sum "], " x ", " w "\n\t"
@@ -390,11 +459,8 @@ static inline void helia_nn_block_shallow_rows(
  * of the sequences above. Pointers: weights, folded sums, multipliers, shifts and the output of the first channel.
  */
 #define HELIA_NN_CHANNELS_FUNCTION(name, load, row)                                                                           \
-    static inline void name(const helia_nn_block *block,                                                                      \
-                            const helia_nn_output_stage *stage,                                                               \
-                            const int8_t *weights,                                                                            \
-                            int8_t *out,                                                                                      \
-                            int32_t overlap)                                                                                  \
+    static inline void name(                                                                                                  \
+        helia_nn_block *block, const helia_nn_output_stage *stage, const int8_t *weights, int8_t *out, int32_t overlap)       \
     {                                                                                                                         \
         int32_t s0, s1, s2, s3;                                                                                               \
         const int32_t *start = stage->sums, *multiplier = stage->multiplier, *shift = stage->shift;                           \
