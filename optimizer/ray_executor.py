@@ -127,8 +127,7 @@ class RayExecutor:
         try:
             finished: Finished = ray.get(reference)
         except RayError as error:
-            reason = f"the worker was lost: {str(error).strip().splitlines()[0]}"
-            return self._replace(reference, reason)
+            return self._replace(reference, f"the worker was lost: {_first_and_last_line(error)}")
         del self._busy[reference]
         self._idle.append(busy.slot)
         return finished
@@ -145,6 +144,12 @@ class RayExecutor:
         self._idle.append(busy.slot)
         measurement = Measurement(status="rig_bad", stage="run", reason=reason)
         return Finished(busy.job, measurement, time.monotonic() - busy.started_s)
+
+
+def _first_and_last_line(error: RayError) -> str:
+    """Gives what happened and, where Ray shows a worker's traceback, its exception."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return " ... ".join(dict.fromkeys([*lines[:1], *lines[-1:]])) or type(error).__name__
 
 
 def _connect(address: str | None, workers: int) -> None:

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * The simulator's end: result struct and outputs go to a file of the emulator's working directory, then the emulator exits.
+ * The simulator's end: result struct and outputs go to a file of the emulator's working directory, then it exits.
  */
 #include "firmware.h"
 

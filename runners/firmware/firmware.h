@@ -15,7 +15,7 @@
 /** Buffers that only the measurement needs; startup leaves them alone, since a host fills the stimulus before. */
 #define HELIA_HARNESS __attribute__((section(".bss.harness")))
 
-/* Markers: a 32-bit store to helia_markers[k] is event k; the stored value is the cycle counter, for a host that reads it. */
+/* Markers: a 32-bit store to helia_markers[k] is event k; the value is the cycle counter, for a host that reads it. */
 #define HELIA_MARK_WINDOW_OPEN 0u
 #define HELIA_MARK_WINDOW_CLOSE 1u
 #define HELIA_MARK_OPERATOR_START(op) (2u + 2u * (uint32_t)(op))
@@ -24,7 +24,7 @@
 #define HELIA_GUARD_WORDS 4u
 #define HELIA_GUARD_VALUE 0x600dca7eu
 
-/** Callback of one operator, by position in the schedule (-1: not the one expected); `started` is false when it ends. */
+/** Callback by position in the schedule (-1: not the operator expected there); `started` is false when it ends. */
 typedef void (*helia_on_operator_t)(int32_t op, bool started);
 
 /* Defined by module_glue.c, the one part that sees the module's headers. */

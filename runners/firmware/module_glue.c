@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Binds the firmware to one module. `helia_module.h` is written for each build: it includes the module's header and defines
- * the names used here, HELIA_INPUT_BYTES and HELIA_OUTPUT_BYTES being lists.
+ * Binds the firmware to one module. `helia_module.h` is written for each build: it includes the module's header and
+ * defines the names used here, HELIA_INPUT_BYTES, HELIA_OUTPUT_BYTES and HELIA_OPERATOR_IDS being lists.
  */
 #include "firmware.h"
 #include "helia_module.h"

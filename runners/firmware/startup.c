@@ -3,8 +3,8 @@
  *
  * From reset to main for Cortex-M4 and Cortex-M55, and from a fault to the result struct.
  *
- * Caches: this code does not touch them. The simulator's timing model has them on and cold at reset; on a board they are as its
- * boot code left them.
+ * Caches: this code does not touch them. The simulator's timing model has them on and cold at reset; on a board they
+ * are as its boot code left them.
  */
 #include "firmware.h"
 
@@ -53,18 +53,19 @@ void helia_record_fault(const uint32_t *frame);
 uint32_t helia_fault_stack[FAULT_STACK_WORDS] HELIA_HARNESS __attribute__((aligned(8)));
 
 /* System exceptions only: no interrupt is ever enabled. */
-__attribute__((section(".helia.vectors"), used)) static const void *const vectors[16] = {
-    helia_stack_top, (const void *)helia_reset, /* reset */
-    (const void *)helia_fault,                  /* NMI */
-    (const void *)helia_fault,                  /* hard fault */
-    (const void *)helia_fault,                  /* memory management */
-    (const void *)helia_fault,                  /* bus */
-    (const void *)helia_fault,                  /* usage */
-    (const void *)helia_fault,                  /* secure */
-    0, 0, 0, (const void *)helia_fault,         /* SVC */
-    (const void *)helia_fault,                  /* debug monitor */
-    0, (const void *)helia_fault,               /* PendSV */
-    (const void *)helia_fault,                  /* SysTick */
+typedef struct
+{
+    const uint32_t *stack_top;
+    void (*handlers[15])(void); /* from exception 1, reset */
+} vector_table_t;
+
+__attribute__((section(".helia.vectors"), used)) static const vector_table_t vectors = {
+    helia_stack_top,
+    {
+        helia_reset, helia_fault, helia_fault, helia_fault, helia_fault, /* NMI, hard fault, memory, bus */
+        helia_fault, helia_fault, NULL, NULL, NULL,                      /* usage, secure */
+        helia_fault, helia_fault, NULL, helia_fault, helia_fault,        /* SVC, debug, PendSV, SysTick */
+    },
 };
 
 /* The FPU comes first: with hard-float the compiler may save vector registers in any prologue. */

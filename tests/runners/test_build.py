@@ -12,10 +12,10 @@ from helia_aot.api import convert
 from helia_aot.codegen.module import ConstantBlob, Module
 from helia_aot.config.convert import ConvertConfig
 from helia_aot.platforms.registry import load_platform
-from runners.build import Builder, render_constants
+from runners.build import CORE_FLAGS, Builder, render_constants
 from runners.failure import CandidateFailure
 from runners.layout import render_placement_header
-from runners.objects import Compiler, ObjectCache, Source
+from runners.objects import Compiler, ObjectCache, Source, run_tool
 from runners.simulator.machines import machine_layout
 from runners.toolchain import find_arm_compiler
 
@@ -147,3 +147,16 @@ def test_variables_in_a_memory_that_cannot_be_written_do_not_link(tmp_path, tool
     )
     with pytest.raises(CandidateFailure, match="mram cannot be written"):
         build(replace(module, files=files), tmp_path)
+
+
+@pytest.mark.parametrize("core", ["cortex-m55", "cortex-m4"])
+def test_firmware_compiles_without_warnings(core, tmp_path, tools):
+    platform = load_platform({"cortex-m55": "apollo510_evb", "cortex-m4": "apollo4p_evb"}[core])
+    layout = machine_layout(platform)
+    builder = Builder(find_arm_compiler(), core, layout, "done_semihosting.c")
+    builder.build(hand_conversion(platform).module, tmp_path)
+    strict = ("-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror", "-std=c11")
+    flags = (*CORE_FLAGS[core], "-mthumb", *strict, "-Imodule/includes-api")
+    for source in sorted((tmp_path / "firmware").glob("*.c")):
+        command = [find_arm_compiler().path, *flags, "-c", f"firmware/{source.name}"]
+        assert run_tool([*command, "-o", "out.o"], tmp_path, source.name) is None

@@ -7,6 +7,31 @@
 /* The longest patch of the entry's rule: three vectors. */
 #define MAX_DEPTH 48
 
+/* Output positions that are gathered before one matrix product. */
+#define POSITIONS 8
+
+/* Copies the rows of a patch inside the input; writes up to 15 bytes past the end of the patch. */
+static inline void gather_rows(
+    const int8_t *source, int32_t row_step, int32_t row_bytes, int32_t rows, int8_t *target)
+{
+#if defined(HELIA_NN_MVE)
+    __asm volatile("vctp.8 %[row_bytes]\n\t"
+                   "dls lr, %[rows]\n"
+                   "1:\n\t"
+                   "vpst\n\t"
+                   "vldrbt.8 q0, [%[source]]\n\t"
+                   "add %[source], %[row_step]\n\t"
+                   "vstrb.8 q0, [%[target]]\n\t"
+                   "add %[target], %[row_bytes]\n\t"
+                   "le lr, 1b\n\t"
+                   : [source] "+r"(source), [target] "+r"(target)
+                   : [row_step] "r"(row_step), [row_bytes] "r"(row_bytes), [rows] "r"(rows)
+                   : "q0", "lr", "memory");
+#else
+    helia_nn_copy_rows(target, source, row_bytes, row_step, rows);
+#endif
+}
+
 arm_cmsis_nn_status arm_convolve_s8_small_cin(const cmsis_nn_context *ctx,
                                               const cmsis_nn_context *weight_sum_ctx,
                                               const cmsis_nn_conv_params *conv_params,
@@ -33,25 +58,42 @@ arm_cmsis_nn_status arm_convolve_s8_small_cin(const cmsis_nn_context *ctx,
     }
     const helia_nn_output_stage stage =
         helia_nn_conv_output_stage(weight_sum_ctx, conv_params, quant_params, bias_data, output_dims->c);
-    int8_t patch[MAX_DEPTH];
+    const int32_t row_step = input_dims->w * input_dims->c;
+    const int32_t position_step = conv_params->stride.w * input_dims->c;
+    int8_t patches[POSITIONS * MAX_DEPTH + 16] __attribute__((aligned(16)));
     for (int32_t n = 0; n < input_dims->n; n++)
     {
         for (int32_t y = 0; y < output_dims->h; y++)
         {
-            for (int32_t x = 0; x < output_dims->w; x++)
+            const int32_t top = y * conv_params->stride.h - conv_params->padding.h;
+            const bool rows_inside = top >= 0 && top + filter_dims->h <= input_dims->h;
+            const int8_t *source = input_data + top * row_step - conv_params->padding.w * input_dims->c;
+            int32_t left = -conv_params->padding.w;
+            int32_t x = 0;
+            while (x < output_dims->w)
             {
-                helia_nn_gather_patch(input_data,
-                                      input_dims,
-                                      filter_dims,
-                                      conv_params,
-                                      y * conv_params->stride.h - conv_params->padding.h,
-                                      x * conv_params->stride.w - conv_params->padding.w,
-                                      patch);
-                helia_nn_matmul_s8(patch, depth, 1, filter_data, output_dims->c, depth, &stage, output_data);
-                output_data += output_dims->c;
+                const int32_t count = helia_nn_min(POSITIONS, output_dims->w - x);
+                int8_t *patch = patches;
+                for (int32_t i = 0; i < count; i++)
+                {
+                    if (rows_inside && left >= 0 && left + filter_dims->w <= input_dims->w)
+                    {
+                        gather_rows(source, row_step, row_bytes, filter_dims->h, patch);
+                    }
+                    else
+                    {
+                        helia_nn_gather_any_patch(input_data, input_dims, filter_dims, conv_params, top, left, patch);
+                    }
+                    left += conv_params->stride.w;
+                    source += position_step;
+                    patch += MAX_DEPTH;
+                }
+                helia_nn_matmul_s8(patches, MAX_DEPTH, count, filter_data, output_dims->c, depth, &stage, output_data);
+                output_data += count * output_dims->c;
+                x += count;
             }
         }
-        input_data += input_dims->h * input_dims->w * input_dims->c;
+        input_data += input_dims->h * row_step;
     }
     return ARM_CMSIS_NN_SUCCESS;
 }

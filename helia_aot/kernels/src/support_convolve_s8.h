@@ -106,35 +106,37 @@ static inline void helia_nn_gather_row(
     helia_nn_fill(column + (before + inside) * channels, zero_point, after * channels);
 }
 
-/*
- * Gathers the input patch of one output position into `column`: K_H * K_W * C_IN bytes. Positions outside the input hold the
- * input zero point. `top` and `left` are the patch's first row and column and may be outside.
- */
-static inline void helia_nn_gather_patch(const int8_t *input,
-                                         const cmsis_nn_dims *input_dims,
-                                         const cmsis_nn_dims *filter_dims,
-                                         const cmsis_nn_conv_params *params,
-                                         int32_t top,
-                                         int32_t left,
-                                         int8_t *column)
+/* Copies `rows` rows of `row_bytes` bytes, `row_step` bytes apart, one behind the other. */
+static inline void helia_nn_copy_rows(int8_t *target, const int8_t *source, int32_t row_bytes, int32_t row_step, int32_t rows)
+{
+    for (; rows > 0; rows--)
+    {
+        helia_nn_copy(target, source, row_bytes);
+        target += row_bytes;
+        source += row_step;
+    }
+}
+
+/* helia_nn_gather_patch() for patches that leave the input or have gaps. */
+static HELIA_NN_COLD void helia_nn_gather_any_patch(const int8_t *input,
+                                                    const cmsis_nn_dims *input_dims,
+                                                    const cmsis_nn_dims *filter_dims,
+                                                    const cmsis_nn_conv_params *params,
+                                                    int32_t top,
+                                                    int32_t left,
+                                                    int8_t *column)
 {
     const int32_t channels = input_dims->c;
     const int32_t zero_point = -params->input_offset;
     const int32_t width = filter_dims->w;
     const int32_t row_bytes = width * channels;
-    const int32_t input_row_bytes = input_dims->w * channels;
-    const bool whole_rows = params->dilation.w == 1 && left >= 0 && left + width <= input_dims->w;
     for (int32_t ky = 0; ky < filter_dims->h; ky++, column += row_bytes)
     {
         const int32_t y = top + ky * params->dilation.h;
-        const int8_t *row = input + y * input_row_bytes;
+        const int8_t *row = input + y * input_dims->w * channels;
         if (y < 0 || y >= input_dims->h)
         {
             helia_nn_fill(column, zero_point, row_bytes);
-        }
-        else if (whole_rows)
-        {
-            helia_nn_copy(column, row + left * channels, row_bytes);
         }
         else if (params->dilation.w == 1)
         {
@@ -148,6 +150,34 @@ static inline void helia_nn_gather_patch(const int8_t *input,
                     row, input_dims->w, channels, left + kx * params->dilation.w, 1, zero_point, column + kx * channels);
             }
         }
+    }
+}
+
+/*
+ * Gathers the input patch of one output position into `column`: K_H * K_W * C_IN bytes. Positions outside the input hold the
+ * input zero point. `top` and `left` are the patch's first row and column and may be outside.
+ */
+static inline void helia_nn_gather_patch(const int8_t *input,
+                                         const cmsis_nn_dims *input_dims,
+                                         const cmsis_nn_dims *filter_dims,
+                                         const cmsis_nn_conv_params *params,
+                                         int32_t top,
+                                         int32_t left,
+                                         int8_t *column)
+{
+    if (params->dilation.w == 1 && params->dilation.h == 1 && top >= 0 && left >= 0 &&
+        top + filter_dims->h <= input_dims->h && left + filter_dims->w <= input_dims->w)
+    {
+        const int32_t row_step = input_dims->w * input_dims->c;
+        helia_nn_copy_rows(column,
+                           input + top * row_step + left * input_dims->c,
+                           filter_dims->w * input_dims->c,
+                           row_step,
+                           filter_dims->h);
+    }
+    else
+    {
+        helia_nn_gather_any_patch(input, input_dims, filter_dims, params, top, left, column);
     }
 }
 

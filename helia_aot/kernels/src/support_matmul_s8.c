@@ -44,6 +44,12 @@ void helia_nn_matmul_s8(const int8_t *lhs,
 
 #include "support_mve_s8.h"
 
+/*
+ * Up to so many rows run with the loop over channels inside: it costs less to start. With more rows the loop over rows is inside,
+ * so that each weight is read from its memory once.
+ */
+#define FEW_ROWS 4
+
 /* Rows of 17 to 64 bytes with all whole blocks of channels. */
 static void rows_times_channels(helia_nn_block *block,
                                 const helia_nn_output_stage *stage,
@@ -85,12 +91,37 @@ static void rows_times_channels(helia_nn_block *block,
 static void row_times_channels(
     helia_nn_block *block, const helia_nn_output_stage *stage, const int8_t *row, const int8_t *weights, int8_t *out)
 {
-    block->next_start = stage->sums;
-    block->next_weights = weights;
     block->next_multiplier = stage->per_channel ? stage->multiplier : block->multiplier;
     block->next_shift = stage->per_channel ? stage->shift : block->shift;
     block->quant_step = stage->per_channel ? 16 : 0;
-    helia_nn_row_all_channels(block, row, out);
+    block->overlap = -block->depth & (HELIA_NN_LANES - 1);
+    helia_nn_row_all_channels(block, row, weights, stage->sums, out);
+}
+
+/* An even number of rows of 16 bytes and more with all whole blocks of channels. */
+static void pairs_times_channels(helia_nn_block *block,
+                                 const helia_nn_output_stage *stage,
+                                 const int8_t *lhs,
+                                 int32_t lhs_stride,
+                                 int32_t rows,
+                                 const int8_t *weights,
+                                 int8_t *out,
+                                 int32_t out_stride)
+{
+    const int32_t blocks = block->blocks;
+    for (; rows > 0; rows -= 2, lhs += 2 * lhs_stride, out += 2 * out_stride)
+    {
+        block->x0 = lhs;
+        block->x1 = lhs + lhs_stride;
+        block->out0 = out;
+        block->out1 = out + out_stride;
+        block->blocks = blocks;
+        block->next_multiplier = stage->multiplier;
+        block->next_shift = stage->shift;
+        block->next_weights = weights;
+        helia_nn_pair_all_channels(block, stage->sums);
+    }
+    block->blocks = blocks;
 }
 
 /* Rows with the four channels of a block. */
@@ -156,10 +187,21 @@ void helia_nn_matmul_s8(const int8_t *lhs,
     int32_t channel = 0;
     if (stage->sums != NULL && stage->shifts_right && channels >= 4)
     {
+        const bool deep = depth > 64 || !stage->per_channel;
         block.blocks = channels / 4;
-        if (depth > HELIA_NN_LANES && depth <= 64 && stage->per_channel)
+        if (depth > HELIA_NN_LANES && !deep)
         {
             rows_times_channels(&block, stage, lhs, lhs_stride, rows, rhs, output, channels);
+            channel = channels & ~3;
+        }
+        else if (rows <= FEW_ROWS && deep && depth >= HELIA_NN_LANES && (rows == 1 || stage->per_channel))
+        {
+            const int32_t even = rows & ~1;
+            pairs_times_channels(&block, stage, lhs, lhs_stride, even, rhs, output, channels);
+            if (even < rows)
+            {
+                row_times_channels(&block, stage, lhs + even * lhs_stride, rhs, output + even * channels);
+            }
             channel = channels & ~3;
         }
         else if (rows == 1)

@@ -39,11 +39,11 @@ typedef struct
     int8_t *out0;
     int8_t *out1;
     int32_t blocks; /* Rounds of the loop over channel blocks or over pairs of rows. */
-    /* Where the next block's numbers are; for helia_nn_row_all_channels() alone. */
-    const int32_t *next_start; /* In the order of the channels. */
+    /* For the loops over all channels. */
     const int32_t *next_multiplier;
     const int32_t *next_shift;
     int32_t quant_step; /* Bytes from one block's multipliers and shifts to the next one's. */
+    int32_t overlap;    /* Bytes by which a row's last vector reaches beyond its end. */
     const int8_t *next_weights;
 } helia_nn_block;
 
@@ -57,8 +57,9 @@ _Static_assert(offsetof(helia_nn_block, depth) == 104, "used in assembly");
 _Static_assert(offsetof(helia_nn_block, x0) == 112, "used in assembly");
 _Static_assert(offsetof(helia_nn_block, out0) == 120, "used in assembly");
 _Static_assert(offsetof(helia_nn_block, blocks) == 128, "used in assembly");
-_Static_assert(offsetof(helia_nn_block, next_start) == 132, "used in assembly");
-_Static_assert(offsetof(helia_nn_block, quant_step) == 144, "used in assembly");
+_Static_assert(offsetof(helia_nn_block, next_multiplier) == 132, "used in assembly");
+_Static_assert(offsetof(helia_nn_block, quant_step) == 140, "used in assembly");
+_Static_assert(offsetof(helia_nn_block, next_weights) == 148, "used in assembly");
 
 static inline int32_t helia_nn_row_sum(const int8_t *row, int32_t depth)
 {
@@ -86,10 +87,10 @@ static inline void helia_nn_prepare_block(helia_nn_block *block, const helia_nn_
 }
 
 /* What folded sums would hold for the block's channels. */
-static HELIA_NN_COLD int32x4_t helia_nn_start_of_block(const helia_nn_block *block,
-                                                       const helia_nn_output_stage *stage,
-                                                       int32_t channel,
-                                                       mve_pred16_t valid)
+static inline int32x4_t helia_nn_start_of_block(const helia_nn_block *block,
+                                                const helia_nn_output_stage *stage,
+                                                int32_t channel,
+                                                mve_pred16_t valid)
 {
     const int32_t sums[4] = {
         helia_nn_row_sum(block->weights[0], block->depth),
@@ -101,12 +102,19 @@ static HELIA_NN_COLD int32x4_t helia_nn_start_of_block(const helia_nn_block *blo
     return vmlaq_n_s32(bias, vld1q_s32(sums), stage->input_offset);
 }
 
-/* Fills the fields of channels `channel`..`channel + 3`; a channel past the last repeats the last and is not stored. */
-static inline void helia_nn_load_block(helia_nn_block *block,
-                                       const helia_nn_output_stage *stage,
-                                       const int8_t *rhs,
-                                       int32_t channel,
-                                       int32_t channels)
+/* Lanes 1 and 2 change places: the order of `start`. */
+static inline void helia_nn_set_start(helia_nn_block *block, int32x4_t start)
+{
+    static const uint32_t order[4] = {0, 8, 4, 12};
+    vstrwq_scatter_offset_s32(block->start, vld1q_u32(order), start);
+}
+
+/* helia_nn_load_block() for blocks that are not whole, or without folded sums. */
+static HELIA_NN_COLD void helia_nn_load_any_block(helia_nn_block *block,
+                                                  const helia_nn_output_stage *stage,
+                                                  const int8_t *rhs,
+                                                  int32_t channel,
+                                                  int32_t channels)
 {
     const int32_t last = channels - 1 - channel;
     const mve_pred16_t valid = vctp32q((uint32_t)(last + 1));
@@ -122,11 +130,36 @@ static inline void helia_nn_load_block(helia_nn_block *block,
         vst1q_s32(block->multiplier, vldrwq_z_s32(stage->multiplier + channel, valid));
         vst1q_s32(block->shift, vpselq_s32(vldrwq_z_s32(stage->shift + channel, valid), vdupq_n_s32(-1), valid));
     }
-    const int32x4_t value = stage->sums != NULL ? vldrwq_z_s32(stage->sums + channel, valid)
-                                                : helia_nn_start_of_block(block, stage, channel, valid);
-    /* Lanes 1 and 2 change places. */
-    static const uint32_t order[4] = {0, 8, 4, 12};
-    vstrwq_scatter_offset_s32(block->start, vld1q_u32(order), value);
+    helia_nn_set_start(block,
+                       stage->sums != NULL ? vldrwq_z_s32(stage->sums + channel, valid)
+                                           : helia_nn_start_of_block(block, stage, channel, valid));
+}
+
+/* Fills the fields of channels `channel`..`channel + 3`; a channel past the last repeats the last and is not stored. */
+static inline void helia_nn_load_block(helia_nn_block *block,
+                                       const helia_nn_output_stage *stage,
+                                       const int8_t *rhs,
+                                       int32_t channel,
+                                       int32_t channels)
+{
+    if (stage->sums == NULL || channel + 4 > channels)
+    {
+        helia_nn_load_any_block(block, stage, rhs, channel, channels);
+        return;
+    }
+    const int32_t depth = block->depth;
+    const int8_t *weights = rhs + channel * depth;
+    block->stored = 4;
+    block->weights[0] = weights;
+    block->weights[2] = weights + depth;
+    block->weights[1] = weights + 2 * depth;
+    block->weights[3] = weights + 3 * depth;
+    if (stage->per_channel)
+    {
+        vst1q_s32(block->multiplier, vld1q_s32(stage->multiplier + channel));
+        vst1q_s32(block->shift, vld1q_s32(stage->shift + channel));
+    }
+    helia_nn_set_start(block, vld1q_s32(stage->sums + channel));
 }
 
 /* The output stage of any shifts, for lanes in the order of the channels; gives the bytes in the low parts of the lanes. */
@@ -154,11 +187,14 @@ static inline bool helia_nn_block_shifts_right(const helia_nn_block *block)
 #define HELIA_NN_ASM_CLAMP_LOW(q, min) "vmax.s32 " q ", " q ", " min "\n\t"
 #define HELIA_NN_ASM_CLAMP_HIGH(q, max) "vmin.s32 " q ", " q ", " max "\n\t"
 
-/* Two rows (q6, q7) at once; needs q0-q3 and two core registers free, leaves the bytes in the low parts of the lanes. */
-#define HELIA_NN_ASM_OUTPUT_2                                                                                                 \
-    "vldrw.32 q0, [%[block], #16]\n\t"                                                                                        \
+/*
+ * Two rows (q6, q7) at once; needs q0-q3 and two core registers free, leaves the bytes in the low parts of the lanes.
+ * `multiplier` and `shift` are the addresses of four numbers each.
+ */
+#define HELIA_NN_ASM_OUTPUT_2(multiplier, shift)                                                                              \
+    "vldrw.32 q0, " multiplier "\n\t"                                                                                         \
     "ldrd %[s0], %[s1], [%[block], #80]\n\t" HELIA_NN_ASM_SCALE("q6", "q0") HELIA_NN_ASM_SCALE("q7", "q0")                    \
-    "vldrw.32 q1, [%[block], #32]\n\t" HELIA_NN_ASM_SIGN("q6", "q2", "%[s1]") HELIA_NN_ASM_ADD("q6", "q2")                    \
+    "vldrw.32 q1, " shift "\n\t" HELIA_NN_ASM_SIGN("q6", "q2", "%[s1]") HELIA_NN_ASM_ADD("q6", "q2")                          \
     HELIA_NN_ASM_SIGN("q7", "q3", "%[s1]") HELIA_NN_ASM_SHIFT("q6", "q1") HELIA_NN_ASM_ADD("q7", "q3")                        \
     "vldrw.32 q2, [%[block], #48]\n\t" HELIA_NN_ASM_SHIFT("q7", "q1") HELIA_NN_ASM_ADD("q6", "%[s0]")                         \
     "vldrw.32 q3, [%[block], #64]\n\t" HELIA_NN_ASM_ADD("q7", "%[s0]") HELIA_NN_ASM_CLAMP_LOW("q6", "q2")                     \
@@ -174,16 +210,13 @@ static inline bool helia_nn_block_shifts_right(const helia_nn_block *block)
     HELIA_NN_ASM_CLAMP_HIGH("q6", "q0")
 
 /*
- * One pass of two rows by two channels: s0, s1 of row x0 and s2, s3 of row x1. One block of the depth is always in flight: its
- * first two vectors are loaded while the block before is multiplied.
+ * The depth of two rows by two channels: s0, s1 of row x0 and s2, s3 of row x1. One vector of each is always in flight: the
+ * first two are loaded while those before are multiplied.
  */
-#define HELIA_NN_ASM_PASS_2X2(start, weights)                                                                                 \
-    "ldrd %[x0], %[x1], [%[block], #112]\n\t"                                                                                 \
-    "ldrd %[w0], %[w1], [%[block], #" weights "]\n\t"                                                                         \
+#define HELIA_NN_ASM_DEPTH_2X2                                                                                                \
     "vldrb.8 q0, [%[x0]], #16\n\t"                                                                                            \
-    "ldrd %[s0], %[s1], [%[block], #" start "]\n\t"                                                                           \
-    "vldrb.8 q2, [%[w0]], #16\n\t"                                                                                            \
     "mov %[s2], %[s0]\n\t"                                                                                                    \
+    "vldrb.8 q2, [%[w0]], #16\n\t"                                                                                            \
     "mov %[s3], %[s1]\n\t"                                                                                                    \
     "wls lr, %[more], 2f\n"                                                                                                   \
     "1:\n\t"                                                                                                                  \
@@ -216,6 +249,12 @@ static inline bool helia_nn_block_shifts_right(const helia_nn_block *block)
     "letp lr, 3b\n"                                                                                                           \
     "4:\n\t"
 
+/* One pass of two rows by two channels of a block; `start` and `weights` are the offsets of the two channels' fields. */
+#define HELIA_NN_ASM_PASS_2X2(start, weights)                                                                                 \
+    "ldrd %[x0], %[x1], [%[block], #112]\n\t"                                                                                 \
+    "ldrd %[w0], %[w1], [%[block], #" weights "]\n\t"                                                                         \
+    "ldrd %[s0], %[s1], [%[block], #" start "]\n\t" HELIA_NN_ASM_DEPTH_2X2
+
 /*
  * `rows` rows (an even number) with the block's four channels, requantised and stored; depth 16 and more.
  *
@@ -241,7 +280,7 @@ static inline void helia_nn_block_deep_rows(
                        "vmov q6[2], q6[0], %[s0], %[s1]\n\t"
                        "vmov q7[2], q7[0], %[s2], %[s3]\n\t" HELIA_NN_ASM_PASS_2X2("8", "96")
                        "vmov q6[3], q6[1], %[s0], %[s1]\n\t"
-                       "vmov q7[3], q7[1], %[s2], %[s3]\n\t" HELIA_NN_ASM_OUTPUT_2
+                       "vmov q7[3], q7[1], %[s2], %[s3]\n\t" HELIA_NN_ASM_OUTPUT_2("[%[block], #16]", "[%[block], #32]")
                        "ldrd %[x0], %[x1], [%[block], #120]\n\t"
                        "ldr %[w0], [%[block], #108]\n\t"
                        "vctp.32 %[w0]\n\t"
@@ -259,6 +298,60 @@ static inline void helia_nn_block_deep_rows(
                        : [block] "r"(block), [more] "r"(more), [tail] "r"(tail)
                        : "q0", "q1", "q2", "q3", "q6", "q7", "lr", "memory");
     }
+}
+
+/*
+ * Rows block->x0 and block->x1 with `block->blocks` (1 or more) whole blocks of channels; depth 16 and more. The `next_*` fields
+ * say where the first channel's numbers are.
+ */
+static inline void helia_nn_pair_all_channels(helia_nn_block *block, const int32_t *start)
+{
+    const int32_t more = (int32_t)((uint32_t)block->depth / HELIA_NN_LANES) - 1;
+    const int32_t tail = (int32_t)((uint32_t)block->depth % HELIA_NN_LANES);
+    int32_t s0, s1, s2, s3;
+    const int8_t *x0, *x1, *w0, *w1;
+    __asm volatile("5:\n\t"
+                   "ldr %[s2], [%[block], #104]\n\t" /* depth */
+                   "ldr %[w0], [%[block], #148]\n\t" /* weights */
+                   "ldrd %[x0], %[x1], [%[block], #112]\n\t"
+                   "ldr %[s0], [%[start]]\n\t"
+                   "add %[w1], %[w0], %[s2], lsl #1\n\t"
+                   "ldr %[s1], [%[start], #8]\n\t" HELIA_NN_ASM_DEPTH_2X2
+                   "vmov q6[2], q6[0], %[s0], %[s1]\n\t"
+                   "ldr %[s0], [%[block], #104]\n\t"
+                   "vmov q7[2], q7[0], %[s2], %[s3]\n\t"
+                   "ldr %[w0], [%[block], #148]\n\t"
+                   "ldrd %[x0], %[x1], [%[block], #112]\n\t"
+                   "add %[w0], %[s0]\n\t"
+                   "ldr %[s1], [%[start], #12]\n\t"
+                   "add %[w1], %[w0], %[s0], lsl #1\n\t"
+                   "ldr %[s0], [%[start], #4]\n\t" HELIA_NN_ASM_DEPTH_2X2
+                   "ldrd %[x0], %[x1], [%[block], #132]\n\t" /* multipliers, shifts */
+                   "vmov q6[3], q6[1], %[s0], %[s1]\n\t"
+                   "add %[w1], %[tail]\n\t"
+                   "vmov q7[3], q7[1], %[s2], %[s3]\n\t"
+                   "str %[w1], [%[block], #148]\n\t" HELIA_NN_ASM_OUTPUT_2("[%[x0]], #16", "[%[x1]], #16")
+                   "strd %[x0], %[x1], [%[block], #132]\n\t"
+                   "ldrd %[x0], %[x1], [%[block], #120]\n\t" /* outputs */
+                   "ldr %[s2], [%[block], #128]\n\t"         /* blocks */
+                   "vstrb.32 q6, [%[x0]], #4\n\t"
+                   "add %[start], #16\n\t"
+                   "subs %[s2], #1\n\t"
+                   "vstrb.32 q7, [%[x1]], #4\n\t"
+                   "str %[s2], [%[block], #128]\n\t"
+                   "strd %[x0], %[x1], [%[block], #120]\n\t"
+                   "bne 5b\n\t"
+                   : [s0] "=&Te"(s0),
+                     [s1] "=&Te"(s1),
+                     [s2] "=&Te"(s2),
+                     [s3] "=&Te"(s3),
+                     [x0] "=&l"(x0),
+                     [x1] "=&l"(x1),
+                     [w0] "=&r"(w0),
+                     [w1] "=&r"(w1),
+                     [start] "+r"(start)
+                   : [block] "r"(block), [more] "r"(more), [tail] "r"(tail)
+                   : "q0", "q1", "q2", "q3", "q6", "q7", "lr", "cc", "memory");
 }
 
 /* One vector of a row with four weight rows. */
@@ -310,61 +403,56 @@ static inline void helia_nn_block_1_row(helia_nn_block *block, const int8_t *row
 }
 
 /*
- * One row of any depth with `block->blocks` (1 or more) whole blocks of channels, whose numbers are at `block->next_*`.
+ * One row of any depth with `block->blocks` (1 or more) whole blocks of channels. `weights` and `start` are those of the first
+ * channel; `block->next_*` say where the multipliers and shifts are.
  */
-static inline void helia_nn_row_all_channels(helia_nn_block *block, const int8_t *row, int8_t *out)
+static inline void helia_nn_row_all_channels(
+    helia_nn_block *block, const int8_t *row, const int8_t *weights, const int32_t *start, int8_t *out)
 {
-    const int8_t *weights = block->next_weights;
     int32_t s0, s1, s2, s3;
     const int8_t *x, *w1, *w2, *w3;
     block->x0 = row;
-    block->out0 = out;
     __asm volatile("1:\n\t"
-                   "ldrd %[s0], %[s2], [%[block], #104]\n\t" /* depth */
-                   "ldr %[w3], [%[block], #132]\n\t"         /* start */
-                   "add %[w1], %[w0], %[s0]\n\t"
+                   "ldr %[s0], [%[block], #104]\n\t" /* depth */
                    "ldr %[x], [%[block], #112]\n\t"
+                   "add %[w1], %[w0], %[s0]\n\t"
                    "add %[w2], %[w1], %[s0]\n\t"
+                   "add %[w3], %[w2], %[s0]\n\t"
                    "wlstp.8 lr, %[s0], 3f\n\t"
-                   "ldrd %[s0], %[s1], [%[w3]], #8\n\t"
-                   "ldrd %[s2], %[s3], [%[w3]], #8\n\t"
-                   "str %[w3], [%[block], #132]\n\t"
-                   "ldr %[w3], [%[block], #104]\n\t"
-                   "add %[w3], %[w2]\n"
+                   "ldrd %[s0], %[s1], [%[start]], #8\n\t"
+                   "ldrd %[s2], %[s3], [%[start]], #8\n"
                    "2:\n\t" HELIA_NN_ASM_STEP_1X4 "letp lr, 2b\n"
                    "3:\n\t"
-                   "ldrd %[w1], %[w2], [%[block], #136]\n\t" /* multiplier, shift */
+                   "ldrd %[w1], %[w2], [%[block], #132]\n\t" /* multipliers, shifts */
                    "vmov q6[2], q6[0], %[s0], %[s2]\n\t"
                    "vldrw.32 q0, [%[w1]]\n\t"
                    "vmov q6[3], q6[1], %[s1], %[s3]\n\t"
                    "ldrd %[s0], %[s1], [%[block], #80]\n\t" HELIA_NN_ASM_SCALE("q6", "q0")
                    "vldrw.32 q1, [%[w2]]\n\t" HELIA_NN_ASM_SIGN("q6", "q2", "%[s1]")
-                   "ldr %[s2], [%[block], #144]\n\t" /* step of multiplier and shift */
-                   "ldr %[s3], [%[block], #104]\n\t" HELIA_NN_ASM_ADD("q6", "q2")
+                   "ldrd %[s2], %[s3], [%[block], #140]\n\t" /* step of multipliers and shifts, overlap */
+                   HELIA_NN_ASM_ADD("q6", "q2")
                    "add %[w1], %[s2]\n\t" HELIA_NN_ASM_SHIFT("q6", "q1")
                    "add %[w2], %[s2]\n\t"
                    "vldrw.32 q3, [%[block], #48]\n\t" HELIA_NN_ASM_ADD("q6", "%[s0]")
-                   "strd %[w1], %[w2], [%[block], #136]\n\t"
+                   "ldr %[s1], [%[block], #128]\n\t"
                    "vldrw.32 q0, [%[block], #64]\n\t" HELIA_NN_ASM_CLAMP_LOW("q6", "q3")
-                   "ldr %[x], [%[block], #120]\n\t"
-                   "ldr %[s1], [%[block], #128]\n\t" HELIA_NN_ASM_CLAMP_HIGH("q6", "q0")
-                   "ldr %[w0], [%[block], #148]\n\t"
+                   "strd %[w1], %[w2], [%[block], #132]\n\t" HELIA_NN_ASM_CLAMP_HIGH("q6", "q0")
                    "subs %[s1], #1\n\t"
-                   "vstrb.32 q6, [%[x]], #4\n\t"
-                   "add %[w0], %[w0], %[s3], lsl #2\n\t"
+                   "sub %[w0], %[w3], %[s3]\n\t" /* the next block starts where this one's last row ends */
+                   "vstrb.32 q6, [%[out]], #4\n\t"
                    "str %[s1], [%[block], #128]\n\t"
-                   "str %[x], [%[block], #120]\n\t"
-                   "str %[w0], [%[block], #148]\n\t"
                    "bne 1b\n\t"
                    : [s0] "=&Te"(s0),
                      [s1] "=&Te"(s1),
                      [s2] "=&Te"(s2),
                      [s3] "=&Te"(s3),
-                     [x] "=&l"(x),
+                     [x] "=&r"(x),
                      [w0] "+r"(weights),
                      [w1] "=&r"(w1),
                      [w2] "=&r"(w2),
-                     [w3] "=&r"(w3)
+                     [w3] "=&r"(w3),
+                     [start] "+r"(start),
+                     [out] "+l"(out)
                    : [block] "r"(block)
                    : "q0", "q1", "q2", "q3", "q6", "lr", "cc", "memory");
 }

@@ -4,7 +4,7 @@
  *
  * The first row that matches wins, so special cases stand before the general row they are carved from.
  *
- * Operands are words of two letters and a mark:
+ * Operands are words of two letters and a mark, in any order:
  *   Qd [15:13]  Qn [19:17]  Qm [3:1]        vector register
  *   2d 4d                                   two or four vector registers from Qd on
  *   Pd Pn Pm                                VFP register of the precision in bits [9:8]
@@ -12,7 +12,7 @@
  *   Mm                                      pair of single registers from Sm on
  *   Rn [19:16]  Rt [15:12]  Rm [3:0]  Rl [18:16]   core register
  *   Re [19:17]:0  Ro [3:1]:1  Lo [15:13]:0  Hi [22:20]:1   core registers of fixed parity
- *   F.  V.                                  APSR flags, VPR
+ *   F  V                                    APSR flags, VPR; one letter
  *   X.                                      multiple transfer: registers from Vd on, count in bits [7:0]
  *   L.                                      lanes of a gather or scatter, from the lane size in bits [8:7]
  *   L4 L2                                   four or two lanes
@@ -48,7 +48,7 @@ static const struct row rows[] = {
 
     /* Loads and stores of system registers; they sit in holes of the vector loads. */
     {0xfe101f80, 0xec100f80, CLASS_FP_STATUS, "Rn! F= V=", "vldr system"},
-    {0xfe101f80, 0xec000f80, CLASS_FP_STATUS, "Rn! F. V.", "vstr system"},
+    {0xfe101f80, 0xec000f80, CLASS_FP_STATUS, "Rn! F V", "vstr system"},
 
     /* Interleaving loads and stores. */
     {0xffd01e5f, 0xfc901e00, CLASS_MVE_LOAD_INTERLEAVED, "2d+ Rn!", "vld2"},
@@ -125,7 +125,7 @@ static const struct row rows[] = {
     {0xffffffff, 0xfe310f4d, CLASS_MVE_CONTROL, "V+", "vpnot"},
     {0xffbf1fff, 0xfe310f4d, CLASS_MVE_CONTROL, "V+", "vpst"},
     {0xffc0ffff, 0xf000e801, CLASS_MVE_CONTROL, "Rn V=", "vctp"},
-    {0xfff11ff1, 0xfe310f01, CLASS_MVE_INTEGER, "Qd= Qn Qm V.", "vpsel"},
+    {0xfff11ff1, 0xfe310f01, CLASS_MVE_INTEGER, "Qd= Qn Qm V", "vpsel"},
     {0xefb10f70, 0xee310f00, CLASS_MVE_COMPARE, "Qn Qm V=", "vcmp.f, vpt.f"},
     {0xefb10f50, 0xee310f40, CLASS_MVE_COMPARE, "Qn Rm V=", "vcmp.f, vpt.f scalar"},
     {0xff810f70, 0xfe010f00, CLASS_MVE_COMPARE, "Qn Qm V=", "vcmp, vpt"},
@@ -225,7 +225,7 @@ static const struct row rows[] = {
     {0xffb00c10, 0xeea00800, CLASS_FP_FMA, "Pd+ Pn Pm", "vfma, vfms"},
     {0xffb00c10, 0xee900800, CLASS_FP_FMA, "Pd+ Pn Pm", "vfnma, vfnms"},
     {0xffb00c50, 0xee800800, CLASS_FP_DIVIDE32, "Pd= Pn Pm", "vdiv"},
-    {0xff800c50, 0xfe000800, CLASS_FP_SIMPLE, "Pd= Pn Pm F.", "vsel"},
+    {0xff800c50, 0xfe000800, CLASS_FP_SIMPLE, "Pd= Pn Pm F", "vsel"},
     {0xffb00c10, 0xfe800800, CLASS_FP_SIMPLE, "Pd= Pn Pm", "vmaxnm, vminnm"},
 
     /* Scalar floating point, two registers. */
@@ -262,11 +262,11 @@ static const struct row rows[] = {
     {0xfff00ff0, 0xec500b10, CLASS_FP_TO_CORE, "Rt= Rn= Dm", "vmov double to two core"},
     {0xfff00fd0, 0xec400a10, CLASS_FP_FROM_CORE, "Mm= Rt Rn", "vmov two core to two singles"},
     {0xfff00fd0, 0xec500a10, CLASS_FP_TO_CORE, "Rt= Rn= Mm", "vmov two singles to two core"},
-    {0xfff00fff, 0xeef00a10, CLASS_FP_STATUS, "Rt= F. V.", "vmrs"},
+    {0xffff0fff, 0xeef10a10, CLASS_FP_STATUS, "Rt= F", "vmrs fpscr"},
+    {0xffff0fff, 0xeef20a10, CLASS_FP_STATUS, "Rt= F", "vmrs fpscr_nzcvqc"},
+    {0xfff00fff, 0xeef00a10, CLASS_FP_STATUS, "Rt= F V", "vmrs"},
+    {0xffff0fff, 0xeee20a10, CLASS_FP_STATUS, "Rt F=", "vmsr fpscr_nzcvqc"},
     {0xfff00fff, 0xeee00a10, CLASS_FP_STATUS, "Rt F= V=", "vmsr"},
-    {0xffff0fff, 0xeef10a10, CLASS_FP_STATUS, "Rt= F.", "vmrs fpscr"},
-    {0xfff00fff, 0xeef20a10, CLASS_FP_STATUS, "Rt= F.", "vmrs fpscr_nzcvqc"},
-    {0xfff00fff, 0xeee20a10, CLASS_FP_STATUS, "Rt F=", "vmsr fpscr_nzcvqc"},
 
     /* Scalar floating-point loads and stores. */
     {0xffbf0e00, 0xec9f0a00, CLASS_FP_MOVE, "V=", "vscclrm"},
@@ -389,7 +389,11 @@ static void apply_vector(struct instruction *instruction, uint32_t registers, ch
 static void apply_operand(struct instruction *instruction, const char *word)
 {
     uint32_t encoding = instruction->encoding;
-    char mark = word[2] == ' ' ? '\0' : word[2];
+    bool one_letter = word[0] == 'F' || word[0] == 'V';
+    char mark = word[one_letter ? 1 : 2];
+    if (mark == ' ') {
+        mark = '\0';
+    }
     if (word[0] == 'L' && word[1] != 'o') {
         instruction->transfers =
             (uint8_t)(word[1] == '.' ? 16u >> field(encoding, 7, 2) : (unsigned)(word[1] - '0'));

@@ -154,6 +154,13 @@ static bool check_complete(const struct timing_model *model, uint32_t seen, unsi
         snprintf(error, size, "class unknown is missing");
         return false;
     }
+    for (unsigned i = 0; i < model->region_count; i++) {
+        bool cached = model->regions[i].kind == REGION_CACHED;
+        if (cached && (model->data_cache.size_bytes == 0 || model->code_cache.size_bytes == 0)) {
+            snprintf(error, size, "region %s is cached, but a cache is missing", model->regions[i].name);
+            return false;
+        }
+    }
     if (model->parameters.words_per_cycle == 0 || model->parameters.gather_elements_per_cycle == 0 ||
         model->parameters.branch_taken_cycles == 0) {
         snprintf(error, size, "words_per_cycle, gather_elements_per_cycle and branch_taken_cycles must be 1 or more");

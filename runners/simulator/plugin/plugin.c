@@ -103,17 +103,24 @@ static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t ad
                         qemu_plugin_mem_is_store(info));
 }
 
-static uint32_t encoding_of(const struct qemu_plugin_insn *insn, size_t size_bytes)
+/*
+ * Size and encoding of an instruction. The first halfword decides the size: QEMU's own may be two bytes too long
+ * where translation looked at the next instruction, which it does at the end of a page.
+ */
+static unsigned read_encoding(const struct qemu_plugin_insn *insn, uint32_t *encoding)
 {
     uint8_t b[4] = {0};
+    size_t available = qemu_plugin_insn_size(insn) < sizeof b ? qemu_plugin_insn_size(insn) : sizeof b;
     if (copy_insn_data != NULL) {
-        copy_insn_data(insn, b, size_bytes);
+        copy_insn_data(insn, b, available);
     } else {
-        memcpy(b, qemu_plugin_insn_data(insn), size_bytes);
+        memcpy(b, qemu_plugin_insn_data(insn), available);
     }
     uint32_t first = (uint32_t)b[0] | (uint32_t)b[1] << 8;
     uint32_t second = (uint32_t)b[2] | (uint32_t)b[3] << 8;
-    return size_bytes == 2 ? first : first << 16 | second;
+    bool wide = first >> 11 >= 0x1d;
+    *encoding = wide ? first << 16 | second : first;
+    return wide ? 4 : 2;
 }
 
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
@@ -121,9 +128,10 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     (void)id;
     for (size_t n = 0; n < qemu_plugin_tb_n_insns(tb); n++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, n);
-        size_t size_bytes = qemu_plugin_insn_size(insn) == 2 ? 2 : 4;
+        uint32_t encoding;
+        unsigned size_bytes = read_encoding(insn, &encoding);
         const struct instruction *instruction =
-            record_of((uint32_t)qemu_plugin_insn_vaddr(insn), encoding_of(insn, size_bytes), (unsigned)size_bytes);
+            record_of((uint32_t)qemu_plugin_insn_vaddr(insn), encoding, size_bytes);
         qemu_plugin_register_vcpu_insn_exec_cb(insn, on_execute, QEMU_PLUGIN_CB_NO_REGS, (void *)instruction);
         qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, NULL);
     }

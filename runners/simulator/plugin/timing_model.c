@@ -6,11 +6,19 @@
 
 /* ---- memory ---- */
 
+/* Uncached memories, and fetches of a core without a code cache, are accessed in units of this many bytes. */
+#define UNIT_SHIFT 3u
+
 static struct region *find_region(struct timing_model *model, uint32_t address)
 {
+    struct region *region = model->last_region;
+    if (region != NULL && address - region->base < region->size_bytes) {
+        return region;
+    }
     for (unsigned i = 0; i < model->region_count; i++) {
-        struct region *region = &model->regions[i];
+        region = &model->regions[i];
         if (address - region->base < region->size_bytes) {
+            model->last_region = region;
             return region;
         }
     }
@@ -43,10 +51,10 @@ static bool cache_touch(struct cache *cache, uint32_t line, bool store, bool *ev
     return hit;
 }
 
-static unsigned cached_access_cycles(struct cache *cache, const struct region *region, uint32_t line, bool store)
+static unsigned cached_access_cycles(struct cache *cache, const struct region *region, uint32_t address, bool store)
 {
     bool evicted_dirty;
-    if (cache_touch(cache, line, store, &evicted_dirty)) {
+    if (cache_touch(cache, address >> cache->line_shift, store, &evicted_dirty)) {
         return 0;
     }
     unsigned fill = store ? region->write_fill_cycles : region->read_fill_cycles;
@@ -65,83 +73,89 @@ static unsigned uncached_read_cycles(struct region *region, uint32_t address, ui
     return region->read_wait_cycles;
 }
 
-/* Data accesses are merged at the granularity of a data cache line, or 8 bytes on a core without one. */
-static unsigned data_line_shift(const struct timing_model *model)
-{
-    return model->data_cache.size_bytes != 0 ? model->data_cache.line_shift : 3;
-}
-
 static unsigned data_cycles(struct timing_model *model)
 {
-    unsigned cycles = 0, shift = data_line_shift(model);
+    unsigned cycles = 0;
     for (unsigned i = 0; i < model->accessed_count; i++) {
-        uint32_t line = model->accessed[i].line;
+        struct region *region = model->accessed[i].region;
+        uint32_t address = model->accessed[i].address;
         bool store = model->accessed[i].store;
-        struct region *region = find_region(model, line << shift);
-        if (region == NULL) {
-            model->unmapped_accesses++;
-        } else if (region->kind == REGION_CACHED && model->data_cache.size_bytes != 0) {
-            cycles += cached_access_cycles(&model->data_cache, region, line, store);
-        } else if (region->kind == REGION_UNCACHED) {
-            cycles += store ? region->write_wait_cycles
-                            : uncached_read_cycles(region, line << shift, &region->buffered_data);
+        if (region->kind == REGION_CACHED) {
+            cycles += cached_access_cycles(&model->data_cache, region, address, store);
+        } else if (store) {
+            cycles += region->write_wait_cycles;
+        } else {
+            cycles += uncached_read_cycles(region, address, &region->buffered_data);
         }
     }
     return cycles;
 }
 
-static unsigned fetch_line_cycles(struct timing_model *model, uint32_t line, unsigned shift)
+static unsigned fetch_line_cycles(struct timing_model *model, uint32_t address)
 {
-    struct region *region = find_region(model, line << shift);
-    model->fetched_line = line + 1;
+    struct region *region = find_region(model, address);
     if (region == NULL || region->kind == REGION_TCM) {
         return 0;
     }
-    if (region->kind == REGION_CACHED && model->code_cache.size_bytes != 0) {
-        return cached_access_cycles(&model->code_cache, region, line, false);
+    if (region->kind == REGION_CACHED) {
+        return cached_access_cycles(&model->code_cache, region, address, false);
     }
-    return uncached_read_cycles(region, line << shift, &region->buffered_code);
+    return uncached_read_cycles(region, address, &region->buffered_code);
 }
 
 /* Instruction fetch works in lines: it costs only where execution enters another one. */
 static unsigned fetch_cycles(struct timing_model *model, const struct instruction *instruction)
 {
-    unsigned shift = model->code_cache.size_bytes != 0 ? model->code_cache.line_shift : 3;
+    unsigned shift = model->code_cache.size_bytes != 0 ? model->code_cache.line_shift : UNIT_SHIFT;
     uint32_t first = instruction->address >> shift;
     uint32_t last = (instruction->address + instruction->size_bytes - 1) >> shift;
     unsigned cycles = 0;
     if (first + 1 != model->fetched_line) {
-        cycles += fetch_line_cycles(model, first, shift);
+        cycles += fetch_line_cycles(model, first << shift);
     }
-    if (last + 1 != model->fetched_line) {
-        cycles += fetch_line_cycles(model, last, shift);
+    if (last != first) {
+        cycles += fetch_line_cycles(model, last << shift);
     }
+    model->fetched_line = last + 1;
     return cycles;
+}
+
+static void add_access(struct timing_model *model, struct region *region, uint32_t address, bool store)
+{
+    for (unsigned i = model->accessed_count; i-- > 0;) {
+        if (model->accessed[i].address == address && model->accessed[i].store == store) {
+            return;
+        }
+    }
+    if (model->accessed_count < MAX_ACCESSED_LINES) {
+        model->accessed[model->accessed_count].region = region;
+        model->accessed[model->accessed_count].address = address;
+        model->accessed[model->accessed_count].store = store;
+        model->accessed_count++;
+    }
 }
 
 void timing_model_access(struct timing_model *model, uint32_t address, unsigned size_bytes, bool store)
 {
+    uint32_t last = address + size_bytes - 1;
     if (store && address >= model->marker_base && address < model->marker_end) {
         model->marker = (address - model->marker_base) / 4 + 1;
         return;
     }
-    unsigned shift = data_line_shift(model);
-    uint32_t last = (address + size_bytes - 1) >> shift;
-    if (model->accessed_count == 0 || address < model->accessed_first) {
+    if (!model->accessed_any || address < model->accessed_first) {
         model->accessed_first = address;
     }
-    if (model->accessed_count == 0 || address + size_bytes - 1 > model->accessed_last) {
-        model->accessed_last = address + size_bytes - 1;
+    if (!model->accessed_any || last > model->accessed_last) {
+        model->accessed_last = last;
     }
-    for (uint32_t line = address >> shift; line <= last; line++) {
-        bool known = false;
-        for (unsigned i = model->accessed_count; i-- > 0 && !known;) {
-            known = model->accessed[i].line == line && model->accessed[i].store == store;
-        }
-        if (!known && model->accessed_count < MAX_ACCESSED_LINES) {
-            model->accessed[model->accessed_count].line = line;
-            model->accessed[model->accessed_count].store = store;
-            model->accessed_count++;
+    model->accessed_any = true;
+    struct region *region = find_region(model, address);
+    if (region == NULL) {
+        model->unmapped_accesses++;
+    } else if (region->kind != REGION_TCM) {
+        unsigned shift = region->kind == REGION_CACHED ? model->data_cache.line_shift : UNIT_SHIFT;
+        for (uint32_t unit = address >> shift; unit <= last >> shift; unit++) {
+            add_access(model, region, unit << shift, store);
         }
     }
 }
@@ -279,7 +293,8 @@ static void retire_loop_end(struct timing_model *model, const struct instruction
 
 static void retire_discontinuity(struct timing_model *model, const struct instruction *i)
 {
-    unsigned cycles = i->may_branch ? model->parameters.branch_taken_cycles - 1 : model->parameters.exception_entry_cycles;
+    const struct core_parameters *core = &model->parameters;
+    unsigned cycles = i->may_branch ? core->branch_taken_cycles - 1 : core->exception_entry_cycles;
     model->exceptions += !i->may_branch;
     model->now += cycles;
     model->counters.branch += cycles;
@@ -292,7 +307,7 @@ static void issue_instruction(struct timing_model *model, const struct instructi
     bool paired = model->parameters.dual_issue && may_pair(model, i);
     uint64_t issued = paired ? model->pair_cycle : issue_cycle(model, i);
     unsigned stall = 0, issue = issue_cycles(model, i);
-    if (model->accessed_count != 0) {
+    if (model->accessed_any) {
         stall = data_cycles(model);
         model->counters.stall_dcache += stall;
         if (unaligned(model, i->timing_class)) {
@@ -351,6 +366,7 @@ static void record_event(struct timing_model *model, uint32_t marker)
 static void forget_accesses(struct timing_model *model)
 {
     model->accessed_count = 0;
+    model->accessed_any = false;
     model->marker = 0;
 }
 

@@ -21,7 +21,14 @@
 #define MAX_ACCESSED_LINES 40
 #define MAX_EVENTS 65536
 
-enum pipeline { PIPELINE_CORE, PIPELINE_CONTROL, PIPELINE_LOAD_STORE, PIPELINE_INTEGER, PIPELINE_FLOAT, PIPELINE_COUNT };
+enum pipeline {
+    PIPELINE_CORE, /* no unit of its own: only the issue stage limits it */
+    PIPELINE_CONTROL,
+    PIPELINE_LOAD_STORE,
+    PIPELINE_INTEGER,
+    PIPELINE_FLOAT,
+    PIPELINE_COUNT
+};
 
 struct class_parameters {
     bool present;
@@ -100,13 +107,16 @@ struct timing_model {
     uint32_t loop_end_address; /* of the loop the core knows; 1 when it knows none */
     uint32_t fetched_line;     /* last line of code looked up, + 1 */
 
-    /* Memory accesses of the instruction in flight, merged to lines. */
+    /* Accesses of the instruction in flight to memories that can cost, merged to lines or 8-byte units. */
     struct {
-        uint32_t line;
+        struct region *region;
+        uint32_t address; /* of the line or unit */
         bool store;
     } accessed[MAX_ACCESSED_LINES];
     unsigned accessed_count;
+    bool accessed_any;
     uint32_t accessed_first, accessed_last; /* lowest and highest byte */
+    struct region *last_region;             /* of the last look-up, tried first by the next */
     uint32_t marker; /* marker written by it, + 1 */
 
     struct counters counters;

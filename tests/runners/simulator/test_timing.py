@@ -367,6 +367,10 @@ NOTHING = Decoded("", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
         ),
         ("vpush {d8-d9}", {"core_sources": r(13), "core_writebacks": r(13), "store_data": 0xF0000,
                            "transfers": 4}),
+        ("vcmp.f32 s1, s2", {"core_results": FLAGS, "vector_sources": 0b110}),
+        ("vadc.i32 q1, q2, q3", {"core_sources": FLAGS, "core_results": FLAGS,
+                                 "vector_sources": q(2, 3), "vector_results": q(1)}),
+        ("vmsr vpr, r1", {"core_sources": r(1), "core_results": FLAGS | VPR}),
         ("vmov r2, r3, d1", {"core_results": r(2, 3), "vector_sources": 0b1100}),
     ],
 )  # fmt: skip
@@ -448,6 +452,16 @@ def test_classes_of_the_report_count_what_ran(simulation: Simulation) -> None:
     assert window.instructions == 8
 
 
+@needs_tools
+@pytest.mark.parametrize("last", ["adds r1, #1\n adds r2, #1", "nop.w", "adds r1, #1\n nop.w"])
+def test_instructions_at_the_end_of_a_page_are_decoded(simulation: Simulation, last: str) -> None:
+    # QEMU looks ahead at the end of a page (1 KB on these cores) and reports an instruction too long.
+    window = simulation.window(
+        f"b.w 1f\n .balign 1024\n 1: .rept 255\n mov.w r3, #1\n .endr\n {last}\n nop.w"
+    )
+    assert window.instructions == 1 + 255 + last.count("\n") + 1 + 1
+
+
 # ---- Cortex-M55 costs ----
 
 
@@ -466,7 +480,7 @@ def test_classes_of_the_report_count_what_ran(simulation: Simulation) -> None:
         pytest.param("vldrw.32 q0, [r10]\n vldrw.32 q1, [r10]", 4, id="two vector loads"),
         pytest.param(
             "vldrw.32 q0, [r10]\n vldrb.8 q1, [r10]\n vadd.i8 q0, q0, q1\n vstrw.32 q0, [r10]",
-            7,
+            6,
             id="VLDR VLDR VADD VSTR",
         ),
         pytest.param(
@@ -798,7 +812,7 @@ def test_every_parameter_names_its_source(core: str) -> None:
     parameters = load_core_parameters(core)
     entries = {**parameters["core_parameters"], **parameters["classes"]}
     assert parameters["core"] == core
-    assert [name for name, entry in entries.items() if entry["source"][0] not in "LTAP"] == []
+    assert [name for name, entry in entries.items() if entry["source"][0] not in "LTA"] == []
 
 
 def test_an_unknown_core_is_an_error_that_lists_the_known() -> None:
