@@ -13,6 +13,7 @@ import logging
 import os
 import time
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Any, Final
 
 # Read when Ray is imported: no usage report over the network, no warning about accelerators.
@@ -31,6 +32,7 @@ SLOT: Final = "helia_slot"
 """The custom resource; a cluster node offers as many as it can run evaluations side by side."""
 
 _OBJECT_STORE_BYTES: Final = 100 * 1024 * 1024
+_REASON_CHARACTERS: Final = 300
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,8 @@ class RayExecutor:
 def _first_and_last_line(error: RayError) -> str:
     """Gives what happened and, where Ray shows a worker's traceback, its exception."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return " ... ".join(dict.fromkeys([*lines[:1], *lines[-1:]])) or type(error).__name__
+    text = " ... ".join(dict.fromkeys([*lines[:1], *lines[-1:]])) or type(error).__name__
+    return shorten(text, _REASON_CHARACTERS, placeholder=" ...")
 
 
 def _connect(address: str | None, workers: int) -> None:

@@ -34,7 +34,7 @@ class Finished:
 
 
 def run_with_deadline(
-    command: Sequence[str | Path], directory: Path, *, timeout_s: float, stderr_name: str
+    command: Sequence[str | Path], directory: Path, *, timeout_s: float
 ) -> Finished:
     """Runs a program in a process group of its own, and kills the group at the deadline.
 
@@ -44,35 +44,35 @@ def run_with_deadline(
         command: Program and arguments.
         directory: Its working directory.
         timeout_s: Seconds until the group is killed.
-        stderr_name: File in the directory that receives what it prints as errors.
 
     Raises:
         OSError: If it cannot be started.
     """
     start = time.monotonic()
-    log = directory / stderr_name
-    with log.open("wb") as stderr:
-        child = subprocess.Popen(
-            command,
-            cwd=directory,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=stderr,
-            start_new_session=True,
-        )
+    child = subprocess.Popen(
+        command,
+        cwd=directory,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
     cpu_s: float | None = None
     exit_code: int | None = None
+    message = b""
     try:
         _limit_processor_time(child.pid, int(timeout_s) + _CPU_LIMIT_MARGIN_S)
-        exit_code = child.wait(timeout_s)
+        _, message = child.communicate(timeout=timeout_s)
+        exit_code = child.returncode
     except subprocess.TimeoutExpired:
         cpu_s = _processor_time_s(child.pid)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
-    message = log.read_text("utf-8", "replace")
-    return Finished(exit_code, message, time.monotonic() - start, cpu_s)
+        if exit_code is None:
+            _, message = child.communicate()
+    text = message.decode("utf-8", "replace")
+    return Finished(exit_code, text, time.monotonic() - start, cpu_s)
 
 
 def _limit_processor_time(pid: int, seconds: int) -> None:

@@ -107,12 +107,12 @@ HAND_PUT_IN_DTCM_INIT _Alignas(16) uint8_t hand_arena_const_dtcm__blob[64] = {@B
 """.replace("@BYTES@", ",".join(str(byte) for byte in WEIGHTS))
 
 BODIES = {
-    "fault": "(void)op; __asm volatile(\"udf #5\");",
-    "hang": "while (op == 1) { __asm volatile(\"nop\"); }",
+    "fault": '(void)op; __asm volatile("udf #5");',
+    "hang": 'while (op == 1) { __asm volatile("nop"); }',
     "error": "if (op == 1) { return -3; }",
     "unstable": "staged[3]++;",
     "stray": "extern uint8_t helia_outputs[64]; helia_outputs[64 + op] = 1;",
-    "lockup": "(void)op; *(volatile uint32_t *)0xE000ED08 = 0x50000000; __asm volatile(\"dsb\\n udf #5\");",
+    "lockup": '(void)op; *(volatile uint32_t *)0xE000ED08 = 0x50000000; __asm volatile("dsb\\n udf #5");',
     "stack": "volatile char big[32768]; big[0] = 1; big[32767] = (char)op; (void)big;",
     "undefined": "extern void hand_nowhere(void); hand_nowhere();",
     "syntax": "this is not C",
@@ -133,7 +133,9 @@ def hand_conversion(
 ) -> HandConversion:
     """Gives the module for a platform; ``body`` is a key of BODIES or empty for the one that works."""
     model_c = MODEL_C.replace("@BODY@", BODIES[body] if body else "")
-    model_c = model_c.replace("@ARENA@", str(arena_bytes)).replace("@OUTPUT_SIZE@", str(output_size))
+    model_c = model_c.replace("@ARENA@", str(arena_bytes)).replace(
+        "@OUTPUT_SIZE@", str(output_size)
+    )
     files = {
         "includes-api/hand_model.h": MODEL_H,
         "includes-api/hand_platform.h": PLATFORM_H,

@@ -23,6 +23,7 @@ from helia_aot.kernels.manifest import (
     public_symbols,
     read_include,
     read_source,
+    source_names,
     sources_for,
 )
 from helia_aot.memory.layout import Arena, MemoryPlan
@@ -184,8 +185,10 @@ def _bytes_text(data: bytes) -> str:
 
 
 def _kernel_files(kernel_prefix: str, sources: Sequence[str]) -> list[EmittedFile]:
+    # All symbols of the library, not of these sources alone: the kernels then see the same text whatever the plan, and
+    # their objects stay cached from one trial of a search to the next.
     renames = "\n".join(
-        f"#define {symbol} {kernel_prefix}_{symbol}" for symbol in public_symbols(sources)
+        f"#define {symbol} {kernel_prefix}_{symbol}" for symbol in public_symbols(source_names())
     )
     symbols = (
         "/* SPDX-License-Identifier: Apache-2.0 */\n"

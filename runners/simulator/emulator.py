@@ -81,11 +81,10 @@ def run_image(
         (directory / name).unlink(missing_ok=True)
     command = _command(settings, image, marker_count)
     try:
-        end = run_with_deadline(
-            command, directory, timeout_s=settings.timeout_s, stderr_name=_STDERR
-        )
+        end = run_with_deadline(command, directory, timeout_s=settings.timeout_s)
     except OSError as error:
         raise CandidateFailure("rig_bad", "run", f"the emulator does not start: {error}") from error
+    (directory / _STDERR).write_text(end.stderr, "utf-8")
     _check_end(end, settings.timeout_s)
     return EmulatorRun(_read_dump(directory / _DUMP), _read_timing(directory / _TIMING))
 

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 RUNNER_VERSION = 1
 """Raised when images are laid out, run or counted in another way."""
 
+_PARAMETERS = "timing_parameters.txt"
 _FIXED_WINDOWS = 2  # the empty one and the one with callbacks
 
 
@@ -91,6 +92,8 @@ class SimulatorRunner:
         self._emulator = find_emulator()
         self._plugin = build_plugin(cache_directory() / "plugin")
         self._builder = Builder(self._compiler, platform.core, self._layout, "done_semihosting.c")
+        self._parameters = self._timing_parameters()
+        self._identity = self._find_identity()
 
     @property
     def platform(self) -> Platform:
@@ -99,11 +102,15 @@ class SimulatorRunner:
 
     def identity(self) -> RunnerIdentity:
         """Gives what this runner is."""
+        return self._identity
+
+    def _find_identity(self) -> RunnerIdentity:
+        digest = hashlib.sha256(f"{self._parameters}code {self._layout.code}".encode())
         model = timing_model_identity(self._platform.core)
         return RunnerIdentity(
             runner="simulator",
             runner_version=f"{RUNNER_VERSION} firmware {_firmware_digest()[:16]}",
-            timing_model=f"{model} memories {self._memory_digest()[:16]}",
+            timing_model=f"{model} memories {digest.hexdigest()[:16]}",
             counts="modelled cycles",
             platform=self._platform.name,
             core=self._platform.core,
@@ -152,7 +159,7 @@ class SimulatorRunner:
                 measurement = _ok_measurement(module, windows, outputs, run.timing)
             except CandidateFailure as failure:
                 measurement = failure.measurement()
-        update = {**facts, "identity": self.identity(), "stage_seconds": seconds}
+        update = {**facts, "identity": self._identity, "stage_seconds": seconds}
         return MeasurementResult(measurement.model_copy(update=update), outputs)
 
     def _check_request(
@@ -188,15 +195,8 @@ class SimulatorRunner:
         settings: MeasureSettings,
         directory: Path,
     ) -> EmulatorRun:
-        parameters = directory / "timing_parameters.txt"
-        caches = self._platform.caches
-        write_parameters(
-            parameters,
-            self._platform.core,
-            memory_regions(self._platform, self._layout, self._clock_mhz),
-            data_cache=cache_geometry(caches.dcache if caches else None),
-            code_cache=cache_geometry(caches.icache if caches else None),
-        )
+        parameters = directory / _PARAMETERS
+        parameters.write_text(self._parameters, "utf-8")
         data = encode_stimulus(
             stimulus.inputs,
             warmups=settings.warmups,
@@ -217,12 +217,18 @@ class SimulatorRunner:
             marker_count=marker_count(len(module.operators)),
         )
 
-    def _memory_digest(self) -> str:
-        regions = memory_regions(self._platform, self._layout, self._clock_mhz)
+    def _timing_parameters(self) -> str:
         caches = self._platform.caches
-        geometry = caches.model_dump_json(exclude={"source"}) if caches else ""
-        text = f"{regions} {geometry} {self._layout.code}"
-        return hashlib.sha256(text.encode()).hexdigest()
+        with tempfile.TemporaryDirectory(prefix="helia-search-") as folder:
+            path = Path(folder, _PARAMETERS)
+            write_parameters(
+                path,
+                self._platform.core,
+                memory_regions(self._platform, self._layout, self._clock_mhz),
+                data_cache=cache_geometry(caches.dcache if caches else None),
+                code_cache=cache_geometry(caches.icache if caches else None),
+            )
+            return path.read_text("utf-8")
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from results.summary import CampaignSummary
 from search_spaces.plans import plan_key
 
 
-def config(model: Path, out: Path, **changes: Any) -> CampaignConfig:  # noqa: ANN401
+def config(model: Path, out: Path, **changes: Any) -> CampaignConfig:
     tree = {
         "convert": {"model": {"path": str(model)}},
         "search": {"trials": 12},
@@ -47,7 +47,7 @@ def run(
     *,
     fresh: bool = False,
     progress: SilentProgress | None = None,
-    **changes: Any,  # noqa: ANN401
+    **changes: Any,
 ) -> CampaignSummary:
     return run_campaign(
         config(model, out, **changes),

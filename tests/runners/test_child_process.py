@@ -11,9 +11,7 @@ from runners.child_process import run_with_deadline
 
 
 def run(command: str, directory, timeout_s: float = 20):
-    return run_with_deadline(
-        ["/bin/sh", "-c", command], directory, timeout_s=timeout_s, stderr_name="log"
-    )
+    return run_with_deadline(["/bin/sh", "-c", command], directory, timeout_s=timeout_s)
 
 
 def test_exit_code_and_message(tmp_path):
@@ -49,4 +47,4 @@ def test_processor_time_tells_work_from_waiting(tmp_path):
 
 def test_program_that_is_not_there(tmp_path):
     with pytest.raises(OSError, match="nothing"):
-        run_with_deadline(["/nothing"], tmp_path, timeout_s=1, stderr_name="log")
+        run_with_deadline(["/nothing"], tmp_path, timeout_s=1)

@@ -32,7 +32,8 @@ def config_of(model: Path, platform: str) -> ConvertConfig:
 
 
 @pytest.mark.parametrize("platform", ["apollo510_evb", "apollo4p_evb"])
-def test_what_the_target_computed_can_be_compared_later(platform, digits_model, tmp_path, tools):
+@pytest.mark.usefixtures("tools")
+def test_what_the_target_computed_can_be_compared_later(platform, digits_model, tmp_path):
     config = config_of(digits_model, platform)
     first = measure(config, outputs_path=tmp_path / "y.npz")
     assert first.measurement.status == "ok", first.measurement.reason
@@ -42,13 +43,15 @@ def test_what_the_target_computed_can_be_compared_later(platform, digits_model, 
     assert second.measurement.cycles == first.measurement.cycles
 
 
-def test_both_cores_compute_the_same(digits_model, tmp_path, tools):
+@pytest.mark.usefixtures("tools")
+def test_both_cores_compute_the_same(digits_model, tmp_path):
     measure(config_of(digits_model, "apollo510_evb"), outputs_path=tmp_path / "y.npz")
     report = measure(config_of(digits_model, "apollo4p_evb"), inputs_path=tmp_path / "y.npz")
     assert report.bit_exact is True
 
 
-def test_difference_is_counted(digits_model, tmp_path, tools):
+@pytest.mark.usefixtures("tools")
+def test_difference_is_counted(digits_model, tmp_path):
     config = config_of(digits_model, "apollo510_evb")
     first = measure(config)
     wrong = first.outputs[0].copy()
@@ -61,12 +64,11 @@ def test_difference_is_counted(digits_model, tmp_path, tools):
     assert comparison.size == wrong.size
 
 
-def test_nothing_is_written_without_outputs(digits_model, tmp_path, tools):
+@pytest.mark.usefixtures("tools")
+def test_nothing_is_written_without_outputs(digits_model, tmp_path):
     path = tmp_path / "y.npz"
     settings = MeasureSettings(timeout_s=0.001)
-    report = measure(
-        config_of(digits_model, "apollo510_evb"), outputs_path=path, settings=settings
-    )
+    report = measure(config_of(digits_model, "apollo510_evb"), outputs_path=path, settings=settings)
     assert report.measurement.status in ("plan_bad", "rig_bad")
     assert list(tmp_path.iterdir()) == []
 

@@ -13,6 +13,8 @@ from runners.base import MeasureSettings
 from runners.measurement import MeasurementResult, Stimulus
 from runners.simulator.simulator import SimulatorRunner
 
+pytestmark = pytest.mark.usefixtures("tools")
+
 ONCE = MeasureSettings(warmups=0, repeats=1, per_operator=False)
 
 
@@ -38,18 +40,18 @@ def check_samples(
 
 
 @pytest.mark.parametrize("name", SUPPORTED)
-def test_m55_computes_the_recorded_outputs(name, models_dir, tools):
+def test_m55_computes_the_recorded_outputs(name, models_dir):
     conversion = converted(models_dir, name, "apollo510_evb")
     check_samples(conversion, models_dir, name, 1, ONCE)
 
 
 @pytest.mark.parametrize("name", ["kws_ref_model", "ad01_int8", "hello_world_int8"])
-def test_m4_computes_the_recorded_outputs(name, models_dir, tools):
+def test_m4_computes_the_recorded_outputs(name, models_dir):
     conversion = converted(models_dir, name, "apollo4p_evb")
     check_samples(conversion, models_dir, name, 1, ONCE)
 
 
-def test_operators_add_up_to_the_whole(models_dir, tools):
+def test_operators_add_up_to_the_whole(models_dir):
     conversion = converted(models_dir, "kws_ref_model", "apollo510_evb")
     settings = MeasureSettings(warmups=2, repeats=2)
     results = check_samples(conversion, models_dir, "kws_ref_model", 3, settings)
@@ -66,7 +68,7 @@ def test_operators_add_up_to_the_whole(models_dir, tools):
         assert ids == [operator.id for operator in conversion.module.operators]
 
 
-def test_sizes_agree_with_the_memory_plan(models_dir, tools):
+def test_sizes_agree_with_the_memory_plan(models_dir):
     conversion = converted(models_dir, "kws_ref_model", "apollo510_evb")
     (result,) = check_samples(conversion, models_dir, "kws_ref_model", 1, ONCE)
     planned = sum(arena.used_bytes for arena in conversion.memory_plan.arenas)

@@ -107,9 +107,16 @@ def test_visible_files_are_those_included_in_any_way():
 
 @pytest.mark.parametrize(
     ("file", "seen"),
-    [("src/a.c", True), ("inc/a.h", True), ("inc/b.h", True), ("first.h", True), ("inc/c.h", False)],
+    [
+        ("src/a.c", True),
+        ("inc/a.h", True),
+        ("inc/b.h", True),
+        ("first.h", True),
+        ("inc/c.h", False),
+    ],
 )
-def test_a_change_compiles_again_only_what_can_see_it(tmp_path, tools, file, seen):
+@pytest.mark.usefixtures("tools")
+def test_a_change_compiles_again_only_what_can_see_it(tmp_path, file, seen):
     cache = tmp_path / "cache"
     assert compile_in(tmp_path / "one", cache=cache) == 1
     assert compile_in(tmp_path / "two", cache=cache) == 0
@@ -117,14 +124,16 @@ def test_a_change_compiles_again_only_what_can_see_it(tmp_path, tools, file, see
     assert compile_in(tmp_path / "three", changed, cache=cache) == int(seen)
 
 
-def test_flags_are_part_of_the_key(tmp_path, tools):
+@pytest.mark.usefixtures("tools")
+def test_flags_are_part_of_the_key(tmp_path):
     cache = tmp_path / "cache"
     compile_in(tmp_path / "one", cache=cache)
     other = Source(SOURCE.path, SOURCE.object_path, (*SOURCE.flags, "-O3"), SOURCE.forced_includes)
     assert compile_in(tmp_path / "two", source=other, cache=cache) == 1
 
 
-def test_objects_do_not_depend_on_the_directory(tmp_path, tools):
+@pytest.mark.usefixtures("tools")
+def test_objects_do_not_depend_on_the_directory(tmp_path):
     texts = []
     for name in ("one", "a much longer name"):
         compile_in(tmp_path / name)
@@ -132,13 +141,15 @@ def test_objects_do_not_depend_on_the_directory(tmp_path, tools):
     assert texts[0] == texts[1]
 
 
-def test_source_that_does_not_compile_gives_the_message(tmp_path, tools):
+@pytest.mark.usefixtures("tools")
+def test_source_that_does_not_compile_gives_the_message(tmp_path):
     with pytest.raises(CandidateFailure, match=r"src/a\.c does not compile: .*error") as caught:
         compile_in(tmp_path, {**TREE, "src/a.c": b"int a = ;\n"})
     assert (caught.value.status, caught.value.stage) == ("plan_bad", "build")
 
 
-def test_compiler_that_is_killed_is_the_rigs_fault(tmp_path, tools):
+@pytest.mark.usefixtures("tools")
+def test_compiler_that_is_killed_is_the_rigs_fault(tmp_path):
     killed = tmp_path / "gcc"
     killed.write_text("#!/bin/sh\nkill -9 $$\n")
     killed.chmod(0o755)

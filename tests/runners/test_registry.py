@@ -10,7 +10,8 @@ from runners.registry import RUNNERS, create_runner
 
 
 @pytest.mark.parametrize("name", RUNNERS)
-def test_identity_names_the_runner(name, tools):
+@pytest.mark.usefixtures("tools")
+def test_identity_names_the_runner(name):
     assert create_runner(name, load_platform("apollo510_evb")).identity().runner == name
 
 

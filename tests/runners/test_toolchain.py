@@ -35,7 +35,8 @@ def test_broken_tool_is_named(name, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("name", FINDERS)
-def test_version_and_digest(name, tools):
+@pytest.mark.usefixtures("tools")
+def test_version_and_digest(name):
     tool = FINDERS[name]()
     assert any(character.isdigit() for character in tool.version)
     assert len(tool.digest) == 64

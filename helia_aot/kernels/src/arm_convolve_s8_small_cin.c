@@ -10,11 +10,69 @@
 /* Output positions that are gathered before one matrix product. */
 #define POSITIONS 8
 
-/* Copies the rows of a patch inside the input; writes up to 15 bytes past the end of the patch. */
-static inline void gather_rows(
-    const int8_t *source, int32_t row_step, int32_t row_bytes, int32_t rows, int8_t *target)
-{
 #if defined(HELIA_NN_MVE)
+
+/*
+ * Gathers a patch; writes up to 15 bytes past its end.
+ *
+ * One vector holds a row of the patch. Lanes outside the input are loaded as 0 and get the zero point by OR, so positions at the
+ * left and right edge cost as much as others.
+ */
+static HELIA_NN_COLD void gather(const int8_t *input,
+                                 const cmsis_nn_dims *input_dims,
+                                 const cmsis_nn_dims *filter_dims,
+                                 const cmsis_nn_conv_params *params,
+                                 int32_t top,
+                                 int32_t left,
+                                 int8_t *target)
+{
+    const int32_t channels = input_dims->c;
+    const int32_t row_bytes = filter_dims->w * channels;
+    const int32_t row_step = input_dims->w * channels;
+    const int32_t before = helia_nn_max(-left * channels, 0);
+    const int32_t end = helia_nn_max((input_dims->w - left) * channels, 0);
+    const mve_pred16_t inside =
+        (mve_pred16_t)(vctp8q((uint32_t)helia_nn_min(end, row_bytes)) & ~vctp8q((uint32_t)before));
+    const int8x16_t padding = vdupq_n_s8((int8_t)-params->input_offset);
+    const int8x16_t edge = vpselq_s8(vdupq_n_s8(0), padding, inside);
+    int32_t row = 0;
+    for (; row < filter_dims->h && top + row < 0; row++, target += row_bytes)
+    {
+        vst1q_s8(target, padding);
+    }
+    const int32_t stop = helia_nn_min(filter_dims->h, input_dims->h - top);
+    if (row < stop)
+    {
+        const int8_t *source = input + (top + row) * row_step + left * channels;
+        __asm volatile("vmsr p0, %[inside]\n\t"
+                       "wls lr, %[rows], 2f\n"
+                       "1:\n\t"
+                       "vpst\n\t"
+                       "vldrbt.8 q0, [%[source]]\n\t"
+                       "add %[source], %[row_step]\n\t"
+                       "vorr q0, q0, %q[edge]\n\t"
+                       "vstrb.8 q0, [%[target]]\n\t"
+                       "add %[target], %[row_bytes]\n\t"
+                       "le lr, 1b\n"
+                       "2:\n\t"
+                       : [source] "+r"(source), [target] "+r"(target)
+                       : [row_step] "r"(row_step),
+                         [row_bytes] "r"(row_bytes),
+                         [rows] "r"(stop - row),
+                         [inside] "r"(inside),
+                         [edge] "w"(edge)
+                       : "q0", "lr", "memory");
+        row = stop;
+    }
+    for (; row < filter_dims->h; row++, target += row_bytes)
+    {
+        vst1q_s8(target, padding);
+    }
+}
+
+/* The same for a patch inside the input, whose first byte is `source`. */
+static inline void gather_inside(const int8_t *source, int32_t row_step, int32_t row_bytes, int32_t rows, int8_t *target)
+{
     __asm volatile("vctp.8 %[row_bytes]\n\t"
                    "dls lr, %[rows]\n"
                    "1:\n\t"
@@ -27,10 +85,18 @@ static inline void gather_rows(
                    : [source] "+r"(source), [target] "+r"(target)
                    : [row_step] "r"(row_step), [row_bytes] "r"(row_bytes), [rows] "r"(rows)
                    : "q0", "lr", "memory");
-#else
-    helia_nn_copy_rows(target, source, row_bytes, row_step, rows);
-#endif
 }
+
+#else
+
+#define gather helia_nn_gather_patch
+
+static inline void gather_inside(const int8_t *source, int32_t row_step, int32_t row_bytes, int32_t rows, int8_t *target)
+{
+    helia_nn_copy_rows(target, source, row_bytes, row_step, rows);
+}
+
+#endif
 
 arm_cmsis_nn_status arm_convolve_s8_small_cin(const cmsis_nn_context *ctx,
                                               const cmsis_nn_context *weight_sum_ctx,
@@ -58,39 +124,37 @@ arm_cmsis_nn_status arm_convolve_s8_small_cin(const cmsis_nn_context *ctx,
     }
     const helia_nn_output_stage stage =
         helia_nn_conv_output_stage(weight_sum_ctx, conv_params, quant_params, bias_data, output_dims->c);
+    int8_t patches[POSITIONS * MAX_DEPTH + 16] __attribute__((aligned(16)));
     const int32_t row_step = input_dims->w * input_dims->c;
     const int32_t position_step = conv_params->stride.w * input_dims->c;
-    int8_t patches[POSITIONS * MAX_DEPTH + 16] __attribute__((aligned(16)));
+    const int32_t last_left = input_dims->w - filter_dims->w;
     for (int32_t n = 0; n < input_dims->n; n++)
     {
         for (int32_t y = 0; y < output_dims->h; y++)
         {
             const int32_t top = y * conv_params->stride.h - conv_params->padding.h;
             const bool rows_inside = top >= 0 && top + filter_dims->h <= input_dims->h;
-            const int8_t *source = input_data + top * row_step - conv_params->padding.w * input_dims->c;
             int32_t left = -conv_params->padding.w;
-            int32_t x = 0;
-            while (x < output_dims->w)
+            int32_t offset = top * row_step + left * input_dims->c;
+            for (int32_t x = 0; x < output_dims->w; x += POSITIONS)
             {
                 const int32_t count = helia_nn_min(POSITIONS, output_dims->w - x);
-                int8_t *patch = patches;
                 for (int32_t i = 0; i < count; i++)
                 {
-                    if (rows_inside && left >= 0 && left + filter_dims->w <= input_dims->w)
+                    int8_t *patch = patches + i * MAX_DEPTH;
+                    if (rows_inside && left >= 0 && left <= last_left)
                     {
-                        gather_rows(source, row_step, row_bytes, filter_dims->h, patch);
+                        gather_inside(input_data + offset, row_step, row_bytes, filter_dims->h, patch);
                     }
                     else
                     {
-                        helia_nn_gather_any_patch(input_data, input_dims, filter_dims, conv_params, top, left, patch);
+                        gather(input_data, input_dims, filter_dims, conv_params, top, left, patch);
                     }
                     left += conv_params->stride.w;
-                    source += position_step;
-                    patch += MAX_DEPTH;
+                    offset += position_step;
                 }
                 helia_nn_matmul_s8(patches, MAX_DEPTH, count, filter_data, output_dims->c, depth, &stage, output_data);
                 output_data += count * output_dims->c;
-                x += count;
             }
         }
         input_data += input_dims->h * row_step;

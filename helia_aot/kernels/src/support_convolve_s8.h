@@ -94,18 +94,6 @@ static inline void helia_nn_fill(int8_t *target, int32_t value, int32_t count)
 #endif
 }
 
-/* One row of a patch without dilation: `width` pixels from column `left` on, of which some may be outside the input row. */
-static inline void helia_nn_gather_row(
-    const int8_t *row, int32_t row_width, int32_t channels, int32_t left, int32_t width, int32_t zero_point, int8_t *column)
-{
-    const int32_t before = helia_nn_clamp(-left, 0, width);
-    const int32_t after = helia_nn_clamp(left + width - row_width, 0, width - before);
-    const int32_t inside = width - before - after;
-    helia_nn_fill(column, zero_point, before * channels);
-    helia_nn_copy(column + before * channels, row + (left + before) * channels, inside * channels);
-    helia_nn_fill(column + (before + inside) * channels, zero_point, after * channels);
-}
-
 /* Copies `rows` rows of `row_bytes` bytes, `row_step` bytes apart, one behind the other. */
 static inline void helia_nn_copy_rows(int8_t *target, const int8_t *source, int32_t row_bytes, int32_t row_step, int32_t rows)
 {
@@ -117,37 +105,65 @@ static inline void helia_nn_copy_rows(int8_t *target, const int8_t *source, int3
     }
 }
 
-/* helia_nn_gather_patch() for patches that leave the input or have gaps. */
-static HELIA_NN_COLD void helia_nn_gather_any_patch(const int8_t *input,
-                                                    const cmsis_nn_dims *input_dims,
-                                                    const cmsis_nn_dims *filter_dims,
-                                                    const cmsis_nn_conv_params *params,
-                                                    int32_t top,
-                                                    int32_t left,
-                                                    int8_t *column)
+/* helia_nn_gather_patch() without dilation for patches that leave the input. */
+static HELIA_NN_COLD void helia_nn_gather_edge_patch(const int8_t *input,
+                                                     const cmsis_nn_dims *input_dims,
+                                                     const cmsis_nn_dims *filter_dims,
+                                                     int32_t zero_point,
+                                                     int32_t top,
+                                                     int32_t left,
+                                                     int8_t *column)
 {
     const int32_t channels = input_dims->c;
-    const int32_t zero_point = -params->input_offset;
     const int32_t width = filter_dims->w;
-    const int32_t row_bytes = width * channels;
-    for (int32_t ky = 0; ky < filter_dims->h; ky++, column += row_bytes)
+    const int32_t before = helia_nn_clamp(-left, 0, width);
+    const int32_t after = helia_nn_clamp(left + width - input_dims->w, 0, width - before);
+    const int32_t above = helia_nn_clamp(-top, 0, filter_dims->h);
+    const int32_t below = helia_nn_clamp(top + filter_dims->h - input_dims->h, 0, filter_dims->h - above);
+    const int32_t inside_bytes = (width - before - after) * channels;
+    helia_nn_fill(column, zero_point, above * width * channels);
+    column += above * width * channels;
+    for (int32_t ky = above; ky < filter_dims->h - below; ky++)
+    {
+        if (before > 0)
+        {
+            helia_nn_fill(column, zero_point, before * channels);
+            column += before * channels;
+        }
+        helia_nn_copy(column, input + ((top + ky) * input_dims->w + left + before) * channels, inside_bytes);
+        column += inside_bytes;
+        if (after > 0)
+        {
+            helia_nn_fill(column, zero_point, after * channels);
+            column += after * channels;
+        }
+    }
+    helia_nn_fill(column, zero_point, below * width * channels);
+}
+
+/* helia_nn_gather_patch() with dilation. */
+static HELIA_NN_COLD void helia_nn_gather_dilated_patch(const int8_t *input,
+                                                        const cmsis_nn_dims *input_dims,
+                                                        const cmsis_nn_dims *filter_dims,
+                                                        const cmsis_nn_conv_params *params,
+                                                        int32_t top,
+                                                        int32_t left,
+                                                        int8_t *column)
+{
+    const int32_t channels = input_dims->c;
+    for (int32_t ky = 0; ky < filter_dims->h; ky++)
     {
         const int32_t y = top + ky * params->dilation.h;
-        const int8_t *row = input + y * input_dims->w * channels;
-        if (y < 0 || y >= input_dims->h)
+        for (int32_t kx = 0; kx < filter_dims->w; kx++, column += channels)
         {
-            helia_nn_fill(column, zero_point, row_bytes);
-        }
-        else if (params->dilation.w == 1)
-        {
-            helia_nn_gather_row(row, input_dims->w, channels, left, width, zero_point, column);
-        }
-        else
-        {
-            for (int32_t kx = 0; kx < width; kx++)
+            const int32_t x = left + kx * params->dilation.w;
+            if (y < 0 || y >= input_dims->h || x < 0 || x >= input_dims->w)
             {
-                helia_nn_gather_row(
-                    row, input_dims->w, channels, left + kx * params->dilation.w, 1, zero_point, column + kx * channels);
+                helia_nn_fill(column, -params->input_offset, channels);
+            }
+            else
+            {
+                helia_nn_copy(column, input + (y * input_dims->w + x) * channels, channels);
             }
         }
     }
@@ -165,8 +181,11 @@ static inline void helia_nn_gather_patch(const int8_t *input,
                                          int32_t left,
                                          int8_t *column)
 {
-    if (params->dilation.w == 1 && params->dilation.h == 1 && top >= 0 && left >= 0 &&
-        top + filter_dims->h <= input_dims->h && left + filter_dims->w <= input_dims->w)
+    if (!helia_nn_no_dilation(params))
+    {
+        helia_nn_gather_dilated_patch(input, input_dims, filter_dims, params, top, left, column);
+    }
+    else if (top >= 0 && left >= 0 && top + filter_dims->h <= input_dims->h && left + filter_dims->w <= input_dims->w)
     {
         const int32_t row_step = input_dims->w * input_dims->c;
         helia_nn_copy_rows(column,
@@ -177,7 +196,7 @@ static inline void helia_nn_gather_patch(const int8_t *input,
     }
     else
     {
-        helia_nn_gather_any_patch(input, input_dims, filter_dims, params, top, left, column);
+        helia_nn_gather_edge_patch(input, input_dims, filter_dims, -params->input_offset, top, left, column);
     }
 }
 

@@ -42,7 +42,7 @@ void helia_nn_matmul_s8(const int8_t *lhs,
 
 #else
 
-#include "support_mve_s8.h"
+#include "support_matmul_s8_mve.h"
 
 /*
  * Up to so many rows run with the loop over channels inside: it costs less to start. With more rows the loop over rows is inside,
@@ -60,30 +60,25 @@ static void rows_times_channels(helia_nn_block *block,
                                 int8_t *out,
                                 int32_t out_stride)
 {
-    const int32_t overlap = -block->depth & (HELIA_NN_LANES - 1);
-    for (; rows > 0; rows--, lhs += lhs_stride, out += out_stride)
+    if (block->depth == 64)
     {
-        block->x0 = lhs;
-        if (block->depth == 64)
-        {
-            helia_nn_channels_64(block, stage, weights, out, overlap);
-        }
-        else if (block->depth > 48)
-        {
-            helia_nn_channels_to_64(block, stage, weights, out, overlap);
-        }
-        else if (block->depth > 32)
-        {
-            helia_nn_channels_to_48(block, stage, weights, out, overlap);
-        }
-        else if (block->depth == 32)
-        {
-            helia_nn_channels_32(block, stage, weights, out, overlap);
-        }
-        else
-        {
-            helia_nn_channels_to_32(block, stage, weights, out, overlap);
-        }
+        helia_nn_channels_64(block, stage, lhs, lhs_stride, rows, weights, out, out_stride);
+    }
+    else if (block->depth > 48)
+    {
+        helia_nn_channels_to_64(block, stage, lhs, lhs_stride, rows, weights, out, out_stride);
+    }
+    else if (block->depth > 32)
+    {
+        helia_nn_channels_to_48(block, stage, lhs, lhs_stride, rows, weights, out, out_stride);
+    }
+    else if (block->depth == 32)
+    {
+        helia_nn_channels_32(block, stage, lhs, lhs_stride, rows, weights, out, out_stride);
+    }
+    else
+    {
+        helia_nn_channels_to_32(block, stage, lhs, lhs_stride, rows, weights, out, out_stride);
     }
 }
 

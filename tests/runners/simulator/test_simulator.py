@@ -113,7 +113,8 @@ def test_hang_ends_at_the_deadline(runner):
     assert measurement.evidence == {"timeout_s": 2}
 
 
-def test_stack_overflow_is_a_fault(tools):
+@pytest.mark.usefixtures("tools")
+def test_stack_overflow_is_a_fault():
     runner = SimulatorRunner(load_platform("apollo510_evb"))  # the M4 has no stack limit register
     measurement = measure(runner, "stack").measurement
     assert measurement.status == "plan_bad"
@@ -151,7 +152,8 @@ def child_emulator() -> int:
     raise AssertionError("no emulator was started")
 
 
-def test_missing_emulator_is_an_error_at_the_start(monkeypatch, tmp_path, tools):
+@pytest.mark.usefixtures("tools")
+def test_missing_emulator_is_an_error_at_the_start(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ToolchainError):
         SimulatorRunner(load_platform("apollo510_evb"))
@@ -189,7 +191,8 @@ def test_unknown_clock_lists_the_speeds():
         SimulatorRunner(load_platform("apollo510_evb"), clock_mhz=100)
 
 
-def test_clock_changes_cycles_of_slow_memory_and_the_identity(tools):
+@pytest.mark.usefixtures("tools")
+def test_clock_changes_cycles_of_slow_memory_and_the_identity():
     platform = load_platform("apollo4p_evb")
     slow, fast = (SimulatorRunner(platform, clock_mhz=clock) for clock in platform.speeds_mhz)
     assert slow.identity().digest() != fast.identity().digest()

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line over the real compiler, toolchain and simulator."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from helia_aot.errors import ConfigError
+from helia_aot.version import __version__
+from optimizer.cli import app
+
+HAS_TOOLS = all(map(shutil.which, ("arm-none-eabi-gcc", "qemu-system-arm")))
+needs_tools = pytest.mark.skipif(
+    not HAS_TOOLS, reason="needs arm-none-eabi-gcc and qemu-system-arm"
+)
+
+
+def command(*words: str | Path) -> list[str]:
+    return [sys.executable, "-W", "error", "-m", "optimizer.cli", *map(str, words)]
+
+
+def test_version_is_printed() -> None:
+    assert CliRunner().invoke(app, ["version"]).stdout.strip() == __version__
+
+
+def test_help_names_every_command() -> None:
+    text = CliRunner().invoke(app, ["--help"]).stdout
+    assert all(name in text for name in ("run", "measure", "doctor", "version"))
+
+
+def test_a_wrong_option_is_an_error_of_the_campaign(digits_model: Path) -> None:
+    result = CliRunner().invoke(app, ["run", str(digits_model), "--sampler", "best"])
+    assert isinstance(result.exception, ConfigError)
+
+
+def test_the_process_exits_with_the_code_of_the_error(tmp_path: Path) -> None:
+    done = subprocess.run(
+        command("run", tmp_path / "missing.yaml"), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "error:" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@needs_tools
+def test_doctor_finds_the_tools() -> None:
+    result = CliRunner().invoke(app, ["doctor", "--json"])
+    checks = {check["name"]: check for check in json.loads(result.stdout)}
+    assert result.exit_code == 0
+    assert "arm-none-eabi-gcc" in checks["simulator: compiler"]["detail"]
+    assert "QEMU" in checks["simulator: emulator"]["detail"]
+
+
+def test_doctor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = CliRunner().invoke(app, ["doctor"])
+    assert result.exit_code == 8
+    assert "missing" in result.stdout
+    assert "->" in result.stdout
+
+
+@needs_tools
+def test_measure_prints_every_operator(digits_model: Path) -> None:
+    result = CliRunner().invoke(app, ["measure", str(digits_model)])
+    assert result.exit_code == 0
+    assert "modelled cycles" in result.stdout
+    assert "0:stem_3x3" in result.stdout
+
+
+@needs_tools
+def test_measure_as_json_has_the_measurement(digits_model: Path) -> None:
+    result = CliRunner().invoke(app, ["measure", str(digits_model), "--json"])
+    content = json.loads(result.stdout)
+    assert content["measurement"]["status"] == "ok"
+    assert content["bit_exact"] is None
+
+
+@needs_tools
+def test_a_killed_search_continues_and_its_plan_is_reproduced(
+    digits_model: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    words = command("run", digits_model, "--trials", "4", "--workers", "0", "--out", out, "--json")
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    ledger = out / "ledger.jsonl"
+    while process.poll() is None and not (ledger.exists() and ledger.read_bytes().count(b"\n") > 2):
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    before = ledger.read_bytes()
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert ledger.read_bytes().startswith(before[: before.rfind(b"\n") + 1])
+    summary = json.loads(done.stdout)
+    assert summary["search"]["trials"] == 4
+    assert summary["best_cycles"] <= summary["baseline_cycles"]
+    assert summary["counts"] == "modelled cycles"
+    reproduce = shlex.split(summary["reproduce"])
+    subprocess.run(
+        [sys.executable, "-m", "helia_aot", *reproduce[1:]], check=True, capture_output=True
+    )
+    written = next((out / "module").rglob("aot_plan.json"))
+    assert written.read_bytes() == (out / "aot_plan.json").read_bytes()
+
+
+@needs_tools
+def test_a_terminated_search_ends_cleanly(digits_model: Path, tmp_path: Path) -> None:
+    words = command("run", digits_model, "--workers", "0", "--out", tmp_path, "--trials", "50")
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and not (tmp_path / "ledger.jsonl").exists():
+        time.sleep(0.05)
+    process.terminate()
+    _, errors = process.communicate()
+    assert process.returncode == 130
+    assert "the same command continues" in errors
+    assert "Traceback" not in errors
