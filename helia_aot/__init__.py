@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any, Final
 from helia_aot.version import __version__
 
 if TYPE_CHECKING:
-    from helia_aot.api import Conversion, convert, module_directory, write_module
+    from helia_aot.api import (
+        Conversion,
+        convert,
+        module_directory,
+        output_path,
+        write_archive,
+        write_module,
+        write_output,
+    )
     from helia_aot.config.convert import ConvertConfig
     from helia_aot.config.load import load_convert_config
     from helia_aot.errors import (
@@ -32,13 +40,21 @@ if TYPE_CHECKING:
         UnsupportedModelError,
     )
     from helia_aot.optimization.plan import OptimizationPlan
-    from helia_aot.optimization.read_plan import read_plan
+    from helia_aot.optimization.read import read_plan, read_report
     from helia_aot.optimization.report import OptimizationReport
     from helia_aot.platforms.registry import load_platform, platform_names
     from helia_aot.platforms.schema import Platform
 
 _HOMES: Final[dict[str, tuple[str, ...]]] = {
-    "helia_aot.api": ("Conversion", "convert", "module_directory", "write_module"),
+    "helia_aot.api": (
+        "Conversion",
+        "convert",
+        "module_directory",
+        "output_path",
+        "write_archive",
+        "write_module",
+        "write_output",
+    ),
     "helia_aot.config.convert": ("ConvertConfig",),
     "helia_aot.config.load": ("load_convert_config",),
     "helia_aot.errors": (
@@ -53,7 +69,7 @@ _HOMES: Final[dict[str, tuple[str, ...]]] = {
         "UnsupportedModelError",
     ),
     "helia_aot.optimization.plan": ("OptimizationPlan",),
-    "helia_aot.optimization.read_plan": ("read_plan",),
+    "helia_aot.optimization.read": ("read_plan", "read_report"),
     "helia_aot.optimization.report": ("OptimizationReport",),
     "helia_aot.platforms.registry": ("load_platform", "platform_names"),
     "helia_aot.platforms.schema": ("Platform",),
@@ -80,9 +96,13 @@ __all__ = [
     "load_convert_config",
     "load_platform",
     "module_directory",
+    "output_path",
     "platform_names",
     "read_plan",
+    "read_report",
+    "write_archive",
     "write_module",
+    "write_output",
 ]
 
 

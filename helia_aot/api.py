@@ -5,16 +5,27 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from pathlib import Path
+import zipfile
+from pathlib import Path, PurePosixPath
 
+from helia_aot.codegen.archive import archive_bytes
 from helia_aot.config.convert import ConvertConfig
 from helia_aot.errors import EmitError, Problem
 from helia_aot.optimization.plan import OptimizationPlan
 from helia_aot.pipeline import Conversion, run_pipeline
 
-__all__ = ["Conversion", "convert", "module_directory", "write_module"]
+__all__ = [
+    "Conversion",
+    "convert",
+    "module_directory",
+    "output_path",
+    "write_archive",
+    "write_module",
+    "write_output",
+]
 
 _MARK = "includes-api"
+_ARCHIVE_SUFFIX = ".zip"
 
 
 def convert(config: ConvertConfig, *, plan: OptimizationPlan | None = None) -> Conversion:
@@ -41,6 +52,27 @@ def convert(config: ConvertConfig, *, plan: OptimizationPlan | None = None) -> C
 def module_directory(config: ConvertConfig) -> Path:
     """Gives the folder that a module is written to: ``<module.path>/<module.name>``."""
     return config.module.path / config.module.name
+
+
+def output_path(config: ConvertConfig) -> Path:
+    """Gives what a conversion writes: the archive ``module.path`` if it ends in .zip, else the module's folder."""
+    path = config.module.path
+    return path if path.suffix.lower() == _ARCHIVE_SUFFIX else module_directory(config)
+
+
+def write_output(conversion: Conversion) -> Path:
+    """Writes a conversion to where its configuration says: a folder or an archive, with its ``force``.
+
+    Returns:
+        The folder or the archive.
+
+    Raises:
+        EmitError: As :func:`write_module` and :func:`write_archive`.
+    """
+    config = conversion.config
+    path = output_path(config)
+    write = write_module if path == module_directory(config) else write_archive
+    return write(conversion, path, force=config.force)
 
 
 def write_module(conversion: Conversion, directory: Path, *, force: bool = False) -> Path:
@@ -71,7 +103,7 @@ def write_module(conversion: Conversion, directory: Path, *, force: bool = False
         for file in conversion.module.files:
             path = staging / file.path
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(file.text, encoding="utf-8", newline="\n")
+            path.write_bytes(file.content)
         _swap(staging, directory)
     except OSError as error:
         raise _disk_error(directory, error) from error
@@ -80,24 +112,83 @@ def write_module(conversion: Conversion, directory: Path, *, force: bool = False
     return directory
 
 
+def write_archive(conversion: Conversion, path: Path, *, force: bool = False) -> Path:
+    """Writes a zip archive that holds the module's folder, reports included; whole or not at all.
+
+    Args:
+        conversion: What to write; equal modules give equal bytes.
+        path: The archive; its parents are made as needed.
+        force: Whether to replace an existing archive of a module.
+
+    Returns:
+        The archive.
+
+    Raises:
+        EmitError: The file exists and ``force`` is false, or holds no module, or the disk refuses.
+    """
+    _check_archive(path, force)
+    data = archive_bytes(conversion.module)
+    partial: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            prefix=f".{path.name}.", dir=path.parent, delete=False
+        ) as file:
+            partial = Path(file.name)
+            file.write(data)
+        partial.chmod(0o644)
+        partial.replace(path)
+    except OSError as error:
+        if partial is not None:
+            partial.unlink(missing_ok=True)
+        raise _disk_error(path, error) from error
+    return path
+
+
+def _check_archive(path: Path, force: bool) -> None:
+    if not path.exists():
+        return
+    if not force:
+        raise _would_overwrite(path)
+    if not _is_module_archive(path):
+        raise _is_no_module(path, "archives of generated modules")
+
+
+def _is_module_archive(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
+    return any(PurePosixPath(name).parts[1:2] == (_MARK,) for name in names)
+
+
 def _check_destination(directory: Path, force: bool) -> None:
     if not directory.exists():
         return
     if not force:
-        raise EmitError(
-            f"{directory} exists",
-            [Problem(str(directory), "it would be overwritten")],
-            next_step="Give --force to replace it, or another module.path or module.name.",
-        )
+        raise _would_overwrite(directory)
     is_module = directory.is_dir() and (
         (directory / _MARK).is_dir() or not any(directory.iterdir())
     )
     if not is_module:
-        raise EmitError(
-            f"{directory} is not a generated module",
-            [Problem(str(directory), "--force replaces generated modules only")],
-            next_step="Give another module.path or module.name.",
-        )
+        raise _is_no_module(directory, "generated modules")
+
+
+def _would_overwrite(path: Path) -> EmitError:
+    return EmitError(
+        f"{path} exists",
+        [Problem(str(path), "it would be overwritten")],
+        next_step="Give --force to replace it, or another module.path or module.name.",
+    )
+
+
+def _is_no_module(path: Path, replaced: str) -> EmitError:
+    return EmitError(
+        f"{path} is not a generated module",
+        [Problem(str(path), f"--force replaces {replaced} only")],
+        next_step="Give another module.path or module.name.",
+    )
 
 
 def _swap(staging: Path, directory: Path) -> None:

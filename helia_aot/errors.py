@@ -34,15 +34,17 @@ class Problem:
         where: The place: a file, a dotted configuration key, an operator id.
         reason: What is wrong there.
         next_step: What the user can do about it; may be empty when the reason says it all.
+        source: File and line that say so, e.g. ``convert.yaml:14``; empty when no file does.
     """
 
     where: str
     reason: str
     next_step: str = ""
+    source: str = ""
 
     def __str__(self) -> str:
-        """Gives the one-line form ``where: reason. next_step``."""
-        text = f"{self.where}: {self.reason}" if self.where else self.reason
+        """Gives the one-line form ``source: where: reason -> next_step``."""
+        text = ": ".join(part for part in (self.source, self.where, self.reason) if part)
         return f"{text} -> {self.next_step}" if self.next_step else text
 
 

@@ -10,42 +10,67 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from helia_aot.codegen.emit import ModuleSpec, emit_module, with_files
 from helia_aot.codegen.module import EmittedFile, Module, ModuleOperator, ModuleTensor
-from helia_aot.config.convert import ConvertConfig
-from helia_aot.errors import ConfigError, Problem
+from helia_aot.codegen.test_case import ModuleTestCase
+from helia_aot.config.convert import ConvertConfig, PlannerName, PlannerOptions
+from helia_aot.documentation.report_page import PageFacts, report_page
+from helia_aot.frontend.golden import read_golden_case
 from helia_aot.frontend.tflite.reader import ModelFile, read_model
-from helia_aot.ir.graph import Graph
+from helia_aot.ir.graph import Graph, Operator
 from helia_aot.memory.layout import MemoryPlan, constant_blob
 from helia_aot.memory.lowered import requests_of, tensor_rule_warnings
+from helia_aot.memory.placement import Memories
 from helia_aot.memory.plan import plan_memory
+from helia_aot.memory.planners import PLANNERS, Planner
 from helia_aot.memory.residency import build_residency, residency_json
 from helia_aot.operators.registry import DIRECT_ENTRIES, FAMILIES, check_supported
-from helia_aot.operators.spec import LoweredOperator, Target
+from helia_aot.operators.spec import HasFixedChoices, LoweredOperator, Target
+from helia_aot.optimization.attributes import (
+    OperatorPlacement,
+    operator_placements,
+    scratch_warnings,
+)
+from helia_aot.optimization.check import PlanSubject, check_plan
+from helia_aot.optimization.check_budget import (
+    BudgetUse,
+    budget_uses,
+    check_budget,
+)
 from helia_aot.optimization.describe import OperatorFacts, build_report, plan_operators
 from helia_aot.optimization.hints import constant_placement
 from helia_aot.optimization.identity import ambiguity_warnings, operator_ids
+from helia_aot.optimization.knobs import PLANNER
+from helia_aot.optimization.placement import bind_to_plan, plan_tensors
 from helia_aot.optimization.plan import (
     PLAN_SCHEMA_VERSION,
+    FixedChoice,
     Generator,
     KnobChoice,
     ModelIdentity,
     OptimizationPlan,
+    PlanOptimization,
     PlatformIdentity,
 )
-from helia_aot.optimization.read_plan import check_plan, read_plan
+from helia_aot.optimization.read import read_plan
 from helia_aot.optimization.report import OptimizationReport
 from helia_aot.optimization.resolve import (
+    FixedDomains,
     ResolvableOperator,
+    budget_limits,
+    no_fixed_choices,
     plan_settings,
     resolve_choices,
+    resolve_fixed,
     rule_warnings,
+    values_of,
 )
 from helia_aot.optimization.write import dump_json
 from helia_aot.platforms.registry import load_platform
 from helia_aot.platforms.schema import Platform
+from helia_aot.platforms.settings import check_settings
 from helia_aot.version import __version__
 
 _FLOOR_WITH_DIRECT_ENTRIES: Final = "7.37.0"
@@ -63,6 +88,7 @@ class Conversion:
         report: The explanation of the plan.
         residency: The residency record, whether or not it is written.
         memory_plan: Where everything is.
+        budget: What the conversion makes of every limit of ``optimization.budget``.
         module: The C module with its plan and report.
         warnings: What the user should look at, e.g. rules that match nothing.
         receipt: ``applied N of N ...`` when a plan was reproduced, else None.
@@ -74,6 +100,7 @@ class Conversion:
     report: OptimizationReport
     residency: Mapping[str, Any]
     memory_plan: MemoryPlan
+    budget: tuple[BudgetUse, ...]
     module: Module
     warnings: tuple[str, ...]
     receipt: str | None
@@ -95,6 +122,8 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
     platform = load_platform(config.platform.name, config.platform)
     if plan is None and config.optimization.plan is not None:
         plan = read_plan(config.optimization.plan)
+    limits = budget_limits(config, plan)
+    check_settings(config, platform)
     model = read_model(config.model.path, config.model.subgraph)
     check_supported(model.graph, model.name)
     target = Target(mve="mve" in platform.capabilities, dsp="dsp" in platform.capabilities)
@@ -103,34 +132,54 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
     identities = _identities(model, platform)
     receipt = None
     if plan is not None:
-        receipt = check_plan(
-            plan,
-            model=identities[0],
-            platform=identities[1],
-            operators=operators,
-            config=config,
+        subject = PlanSubject(
+            *identities, operators, tuple(platform.memories), _non_volatile(platform)
         )
+        receipt = check_plan(plan, subject, config)
+    settings = plan_settings(config, plan)
     choices = resolve_choices(operators, config, plan)
-    lowered = _lower(model.graph, choices, target)
-    requests = requests_of(model.graph, lowered, config.memory.tensors)
+    fixed = resolve_fixed(operators, choices, config, plan)
+    lowered = _lower(model.graph, choices, fixed, target)
+    placements = operator_placements(operators, config.operators, platform)
+    scratch_placement = {
+        low.scratch_id: placement.scratch
+        for low, placement in zip(lowered, placements, strict=True)
+        if placement.scratch is not None
+    }
+    requests = requests_of(model.graph, lowered, config.memory.tensors, scratch_placement)
+    requests = bind_to_plan(requests, plan, scratch_placement)
     capacities = _capacities(config, platform)
     memory_plan = plan_memory(
         requests,
-        memories=capacities,
-        preferred_order=platform.preferred_memory_order,
-        alignment=platform.min_alignment,
-        read_only=_non_volatile(platform),
-        planner=config.memory.planner,
+        Memories(
+            size_bytes=capacities,
+            preferred=tuple(platform.preferred_memory_order),
+            alignment=platform.min_alignment,
+            read_only=_non_volatile(platform),
+            at_zero=platform.memories_at_zero,
+            external=not config.memory.allocate_arenas,
+        ),
+        _planner(settings),
     )
-    module_operators = _module_operators(model.graph, operators, lowered)
+    volatile = {name: memory.volatile for name, memory in platform.memories.items()}
+    budget = budget_uses(limits, memory_plan, volatile)
+    check_budget(budget, memory_plan, requests, volatile)
+    module_operators = _module_operators(model.graph, operators, lowered, placements)
     new_plan = OptimizationPlan(
         schema_version=PLAN_SCHEMA_VERSION,
         generator=Generator(helia_aot=__version__, ns_cmsis_nn=_kernel_floor(module_operators)),
         model=identities[0],
         module_prefix=config.module.prefix,
         platform=identities[1],
-        optimization=plan_settings(config, plan),
-        operators=plan_operators(operators, choices),
+        optimization=settings,
+        operators=plan_operators(operators, choices, fixed),
+        tensors=plan_tensors(
+            requests,
+            memory_plan,
+            rules=config.memory.tensors,
+            scratch_placement=scratch_placement,
+            plan=plan,
+        ),
     )
     report = build_report(
         new_plan,
@@ -142,6 +191,7 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
             tcm=platform.tcm_memories,
             rules=config.memory.tensors,
         ),
+        alignment=platform.min_alignment,
     )
     residency = build_residency(
         memory_plan, prefix=config.module.prefix, compiler_version=__version__
@@ -152,7 +202,36 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
         if arena.role == "constant"
     }
     spec = _module_spec(config, platform, model, (lowered, module_operators), (memory_plan, blobs))
-    module = with_files(emit_module(spec), _documents(config, new_plan, report, residency))
+    warnings = (
+        *ambiguity_warnings([operator.id for operator in operators]),
+        *rule_warnings(operators, config, fixed),
+        *scratch_warnings(operators, config.operators, [bool(o.scratch_bytes) for o in lowered]),
+        *tensor_rule_warnings(config.memory.tensors, requests),
+    )
+    documents = _documents(config, new_plan, report, residency)
+    if config.documentation.html:
+        facts = PageFacts(
+            module_name=config.module.name,
+            model_text=_model_text(config, model),
+            plan=new_plan,
+            report=report,
+            residency=residency,
+            memory_plan=memory_plan,
+            requests=requests,
+            memory_sizes=platform.memory_sizes,
+            constraints={
+                constraint.name: capacities[constraint.name]
+                for constraint in config.memory.constraints
+            },
+            budget=budget,
+            tensor_names={tensor.id: tensor.name for tensor in model.graph.tensors.values()},
+            inputs=model.graph.inputs,
+            outputs=model.graph.outputs,
+            warnings=warnings,
+        )
+        page = EmittedFile(f"{config.module.prefix}_report.html", report_page(facts))
+        documents.append(page)
+    module = with_files(emit_module(spec), documents)
     return Conversion(
         config=config,
         platform=platform,
@@ -160,12 +239,9 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
         report=report,
         residency=residency,
         memory_plan=memory_plan,
+        budget=budget,
         module=module,
-        warnings=(
-            *ambiguity_warnings([operator.id for operator in operators]),
-            *rule_warnings(operators, config),
-            *tensor_rule_warnings(config.memory.tensors, requests),
-        ),
+        warnings=warnings,
         receipt=receipt,
     )
 
@@ -176,9 +252,17 @@ def _resolvable_operators(graph: Graph, target: Target) -> tuple[ResolvableOpera
             id=identity,
             op_type=operator.op_type,
             domains=FAMILIES[operator.op_type].domains(graph, operator, target),
+            fixed=_fixed_domains(graph, operator, target),
         )
         for identity, operator in zip(operator_ids(graph), graph.operators, strict=True)
     )
+
+
+def _fixed_domains(graph: Graph, operator: Operator, target: Target) -> FixedDomains:
+    family = FAMILIES[operator.op_type]
+    if not isinstance(family, HasFixedChoices):
+        return no_fixed_choices
+    return lambda knobs: family.fixed(graph, operator, knobs, target)
 
 
 def _identities(model: ModelFile, platform: Platform) -> tuple[ModelIdentity, PlatformIdentity]:
@@ -198,46 +282,32 @@ def _identities(model: ModelFile, platform: Platform) -> tuple[ModelIdentity, Pl
 
 
 def _lower(
-    graph: Graph, choices: Sequence[Mapping[str, KnobChoice]], target: Target
+    graph: Graph,
+    choices: Sequence[Mapping[str, KnobChoice]],
+    fixed_choices: Sequence[Mapping[str, FixedChoice]],
+    target: Target,
 ) -> tuple[LoweredOperator, ...]:
     return tuple(
         FAMILIES[operator.op_type].lower(
-            graph, operator, {name: choice.value for name, choice in chosen.items()}, target
+            graph, operator, {**values_of(knobs), **values_of(fixed)}, target
         )
-        for operator, chosen in zip(graph.operators, choices, strict=True)
+        for operator, knobs, fixed in zip(graph.operators, choices, fixed_choices, strict=True)
     )
 
 
-def _capacities(config: ConvertConfig, platform: Platform) -> dict[str, int]:
-    """Gives what may be used of each memory: its size, or less where a constraint says so.
+def _planner(settings: PlanOptimization) -> Planner:
+    name = cast(PlannerName, settings.knobs[PLANNER.name].value)
+    return PLANNERS[name](PlannerOptions(**settings.planner_options))
 
-    Raises:
-        ConfigError: A constraint names a memory that the target does not have, or more than it has.
-    """
-    sizes = dict(platform.memory_sizes)
-    problems = []
-    for position, constraint in enumerate(config.memory.constraints):
-        where = f"memory.constraints[{position}]"
-        if constraint.name not in sizes:
-            problems.append(
-                Problem(
-                    where,
-                    f"{platform.name} has no memory {constraint.name!r}",
-                    f"use {', '.join(sizes)}",
-                )
-            )
-        elif constraint.max_size is not None:
-            if constraint.max_size > sizes[constraint.name]:
-                problems.append(
-                    Problem(
-                        where,
-                        f"{constraint.name} has {sizes[constraint.name]} bytes, not {constraint.max_size}",
-                    )
-                )
-            sizes[constraint.name] = constraint.max_size
-    if problems:
-        raise ConfigError("Memory constraints do not fit the target.", problems)
-    return sizes
+
+def _capacities(config: ConvertConfig, platform: Platform) -> dict[str, int]:
+    """Gives what may be used of each memory: its size, or less where a constraint says so."""
+    limits = {
+        constraint.name: constraint.max_size
+        for constraint in config.memory.constraints
+        if constraint.max_size is not None
+    }
+    return {**platform.memory_sizes, **limits}
 
 
 def _non_volatile(platform: Platform) -> frozenset[str]:
@@ -245,7 +315,10 @@ def _non_volatile(platform: Platform) -> frozenset[str]:
 
 
 def _module_operators(
-    graph: Graph, operators: Sequence[ResolvableOperator], lowered: Sequence[LoweredOperator]
+    graph: Graph,
+    operators: Sequence[ResolvableOperator],
+    lowered: Sequence[LoweredOperator],
+    placements: Sequence[OperatorPlacement],
 ) -> tuple[ModuleOperator, ...]:
     return tuple(
         ModuleOperator(
@@ -254,8 +327,11 @@ def _module_operators(
             op_type=operator.op_type,
             entry=low.call.entry if low.call else None,
             macs=FAMILIES[operator.op_type].macs(graph, operator),
+            code_memory=placement.code,
         )
-        for resolvable, operator, low in zip(operators, graph.operators, lowered, strict=True)
+        for resolvable, operator, low, placement in zip(
+            operators, graph.operators, lowered, placements, strict=True
+        )
     )
 
 
@@ -288,6 +364,7 @@ def _module_spec(
     memory_plan, blobs = memory
     return ModuleSpec(
         name=config.module.name,
+        build_system=config.module.type,
         prefix=config.module.prefix,
         kernel_prefix=config.module.kernel_prefix or config.module.prefix,
         kernels=config.module.kernels,
@@ -304,7 +381,17 @@ def _module_spec(
         outputs=tuple(_module_tensor(model.graph, o) for o in model.graph.outputs),
         memory_plan=memory_plan,
         blobs=blobs,
+        allocates_arenas=config.memory.allocate_arenas,
+        hydrates_constants=config.memory.auto_hydrate_constants,
+        test_case=_test_case(config, model.graph),
     )
+
+
+def _test_case(config: ConvertConfig, graph: Graph) -> ModuleTestCase | None:
+    if not config.test.enabled or config.test.golden_data is None:
+        return None
+    golden = read_golden_case(config.test.golden_data, graph)
+    return ModuleTestCase(golden.inputs, golden.outputs, config.test.tolerance)
 
 
 def _model_text(config: ConvertConfig, model: ModelFile) -> str:

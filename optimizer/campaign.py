@@ -240,10 +240,11 @@ def _repetition(
 def _final_conversion(config: CampaignConfig, plan: OptimizationPlan) -> Conversion:
     """Converts with the plan, and checks that converting with what comes out changes nothing.
 
-    The second conversion is what a user does with the written plan, so its plan must be the same
-    byte for byte.
+    The last conversion is what a user does with the written plan, so its plan must be the same byte
+    for byte. The first one completes the plan with what the compiler derives, e.g. placements.
     """
-    written = convert(config.convert, plan=plan)
+    complete = convert(config.convert, plan=plan)
+    written = convert(config.convert, plan=complete.plan)
     again = convert(config.convert, plan=written.plan)
     if written.module.files != again.module.files:
         raise InvariantError("Converting with the written plan does not give the same module.")

@@ -10,10 +10,16 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, Field, ValidationError
 
 from helia_aot.config.base import StrictModel
-from helia_aot.config.convert import ConvertConfig, FolderName, OperatorRule
+from helia_aot.config.convert import (
+    ConvertConfig,
+    FolderName,
+    OperatorRule,
+    OptimizationConfig,
+)
 from helia_aot.config.load import load_convert_config, merged, read_yaml
 from helia_aot.config.problems import problems_of
 from helia_aot.errors import ConfigError, Problem
+from helia_aot.optimization.budgets import BUDGETS
 from optimizer.samplers import SamplerName
 from runners.registry import RUNNERS
 
@@ -164,15 +170,29 @@ def load_campaign_config(
         raise ConfigError(
             "The campaign is not valid.", problems_of(error, CampaignConfig)
         ) from error
-    if config.convert.optimization.plan is not None:
-        raise ConfigError(
-            "The campaign is not valid.",
-            [
-                Problem(
-                    "convert.optimization.plan",
-                    "a search proposes plans, so it cannot start from one",
-                    "remove it, or set knobs under operators[].optimization",
-                )
-            ],
-        )
+    if unfit := _unfit_settings(config.convert.optimization):
+        raise ConfigError("The campaign is not valid.", unfit)
     return config
+
+
+def _unfit_settings(settings: OptimizationConfig) -> list[Problem]:
+    """Gives the settings of a conversion that a campaign cannot follow."""
+    problems = []
+    if settings.plan is not None:
+        problems.append(
+            Problem(
+                "convert.optimization.plan",
+                "a search proposes plans, so it cannot start from one",
+                "remove it, or set knobs under operators[].optimization",
+            )
+        )
+    problems += [
+        Problem(
+            f"convert.optimization.budget.{name}",
+            "campaigns do not hold measurements to limits; only what conversion checks is held",
+            "remove it, or limit memories, arena_bytes or constant_bytes",
+        )
+        for name in settings.budget
+        if name in BUDGETS and BUDGETS[name].enforced_by != "conversion"
+    ]
+    return problems

@@ -136,7 +136,7 @@ class Builder:
         return BuildResult(read_image(directory / _IMAGE, self._layout), compiled)
 
     def _source_tree(self, module: Module) -> dict[str, bytes]:
-        tree = {f"module/{file.path}": file.text.encode() for file in module.files}
+        tree = {f"module/{file.path}": file.content for file in module.files}
         tree.update(_firmware_files((*_FIRMWARE_SOURCES, *_FIRMWARE_HEADERS, self._done_source)))
         tree[_CONSTANTS] = render_constants(module.constant_blobs, self._layout).encode()
         for index, blob in enumerate(module.constant_blobs):

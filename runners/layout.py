@@ -59,6 +59,7 @@ class ImageLayout:
         load: Memory that holds the initial values of RAM data.
         constant_memories: Memories that only hold constants.
         data_memories: Memories with variables; the last one takes what the module did not place.
+        code_memories: Memories that code of the module can be placed in.
         boot: A region for the vector table alone, where no memory of the platform is there.
     """
 
@@ -70,6 +71,7 @@ class ImageLayout:
     load: str
     constant_memories: tuple[str, ...]
     data_memories: tuple[str, ...]
+    code_memories: tuple[str, ...]
     boot: Region | None = None
 
     @property
@@ -117,6 +119,9 @@ def plan_layout(
         load=next((name for name in platform.memories if name not in volatile), code),
         constant_memories=tuple(name for name in platform.memories if name not in volatile),
         data_memories=(*(name for name in volatile if name != stack_memory), stack_memory),
+        code_memories=tuple(
+            name for name, memory in platform.memories.items() if memory.executable
+        ),
         boot=None if at_reset else Region("BOOT", reset_address, VECTOR_BYTES),
     )
     _check_overlaps(layout.regions)
@@ -145,6 +150,7 @@ def render_linker_script(layout: ImageLayout) -> str:
         load=layout.load,
         constant_memories=layout.constant_memories,
         data_memories=layout.data_memories,
+        code_memories=layout.code_memories,
         min_stack_bytes=MIN_STACK_BYTES,
     )
 
@@ -162,19 +168,29 @@ def constant_section(memory: str, layout: ImageLayout) -> str:
     return f".{kind}.helia.{memory}"
 
 
+def code_section(memory: str) -> str:
+    """Gives the input section of functions placed in a memory."""
+    return f".text.helia.{memory}"
+
+
 def render_placement_header(prefix: str, layout: ImageLayout) -> str:
     """Gives the header, included before every module source, that makes placement real.
 
     Args:
         prefix: The module's prefix.
-        layout: The target; a macro is defined for each of its memories.
+        layout: The target; macros are defined for each of its memories.
     """
     lines = ["/* Sections for the module's placement macros. */"]
     for memory in (region.name for region in layout.memories):
         macro = f"{prefix.upper()}_PUT_IN_{memory.upper()}"
-        for name, section in (
-            (macro, f".bss.helia.{memory}"),
-            (f"{macro}_INIT", constant_section(memory, layout)),
-        ):
-            lines.append(f'#define {name} __attribute__((section("{section}")))')
+        sections = {
+            macro: f".bss.helia.{memory}",
+            f"{macro}_INIT": constant_section(memory, layout),
+        }
+        if memory in layout.code_memories:
+            sections[f"{macro}_CODE"] = code_section(memory)
+        lines += [
+            f'#define {name} __attribute__((section("{section}")))'
+            for name, section in sections.items()
+        ]
     return "\n".join(lines) + "\n"

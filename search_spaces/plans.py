@@ -17,8 +17,9 @@ from search_spaces.space import Choice
 def apply(plan: OptimizationPlan, choices: Sequence[Choice]) -> OptimizationPlan:
     """Gives a candidate plan: ``plan`` with choices replaced, all of them marked as set by a plan.
 
-    Choices that are not named keep their value. The result does not depend on the order of
-    ``choices``.
+    Choices that are not named keep their value. What the compiler derived for the baseline, fixed
+    choices and placements that no plan set, is left out: it can depend on the choices, so the
+    compiler derives it anew. The result does not depend on the order of ``choices``.
 
     Raises:
         SpaceError: A choice names an operator, knob or value that the plan does not have, or two
@@ -35,7 +36,8 @@ def apply(plan: OptimizationPlan, choices: Sequence[Choice]) -> OptimizationPlan
     if problems:
         raise SpaceError("The choices do not fit the plan.", problems)
     operators = [_with_choices(operator, wanted) for operator in plan.operators]
-    return plan.model_copy(update={"operators": operators})
+    tensors = [tensor for tensor in plan.tensors if tensor.set_by == "plan"]
+    return plan.model_copy(update={"operators": operators, "tensors": tensors})
 
 
 def _with_choices(operator: PlanOperator, wanted: dict[tuple[str, str], str]) -> PlanOperator:
@@ -43,7 +45,8 @@ def _with_choices(operator: PlanOperator, wanted: dict[tuple[str, str], str]) ->
         knob: _chosen(knob, choice, wanted.get((operator.id, knob), choice.value))
         for knob, choice in operator.knobs.items()
     }
-    return operator.model_copy(update={"knobs": knobs})
+    fixed = {name: choice for name, choice in operator.fixed.items() if choice.set_by == "plan"}
+    return operator.model_copy(update={"knobs": knobs, "fixed": fixed})
 
 
 def _chosen(knob: str, before: KnobChoice, value: str) -> KnobChoice:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from helia_aot.optimization.measurements import measurements_for
 from helia_aot.optimization.plan import (
     Generator,
     KnobChoice,
@@ -122,7 +123,7 @@ def synthetic_report(
         plan_file="aot_plan.json",
         total_macs=1000,
         operators=operators,
-        measurements={},
+        measurements=measurements_for("apollo510_evb", "cortex-m55"),
         constant_placement=None,
         hints=[],
     )

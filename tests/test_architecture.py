@@ -20,13 +20,14 @@ PACKAGES = {
 # Bottom to top; parts of one layer do not import each other, except that a codegen or memory part may use its own.
 LAYERS = (
     ("errors", "version"),
-    ("optimization.knobs",),
+    ("optimization.knobs", "optimization.budgets", "optimization.fixed"),
     ("config", "kernels"),
     ("platforms", "ir"),
     ("operators", "frontend"),
     ("transforms", "memory"),
     ("optimization", "codegen"),
-    ("pipeline",),
+    ("documentation",),
+    ("pipeline", "schemas"),
     ("api",),
     ("cli",),
 )

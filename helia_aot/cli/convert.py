@@ -10,16 +10,20 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from helia_aot.cli.messages import error_message, print_all, warning_message
+from helia_aot.cli.messages import (
+    FILE_WIDTH,
+    error_message,
+    output_console,
+    print_all,
+    warning_message,
+)
 from helia_aot.config.options import (
     ConvertOptions,
     asks_for_help,
     convert_help,
     parse_convert_options,
 )
-from helia_aot.errors import ConfigError, HeliaError, Problem
-
-_WIDTH = 160
+from helia_aot.errors import BudgetError, ConfigError, HeliaError, Problem
 
 
 def run_convert(arguments: Sequence[str]) -> None:
@@ -28,7 +32,7 @@ def run_convert(arguments: Sequence[str]) -> None:
     Raises:
         HeliaError: Whatever stopped the conversion; no module is written then.
     """
-    output = _output()
+    output = output_console()
     if asks_for_help(arguments):
         output.print(Text(convert_help().rstrip()), soft_wrap=True)
         return
@@ -37,18 +41,25 @@ def run_convert(arguments: Sequence[str]) -> None:
         try:
             _convert(options, output, log)
         except HeliaError as error:
+            told = _with_places(error, options)
             for console in log:
-                print_all(console, error_message(error))
-            raise
+                print_all(console, error_message(told))
+            raise told from error
+
+
+def _with_places(error: HeliaError, options: ConvertOptions) -> HeliaError:
+    """Adds the lines of the configuration file to what the conversion found wrong with it."""
+    about_settings = isinstance(error, ConfigError | BudgetError)
+    return options.source.located(error) if about_settings else error
 
 
 def _convert(options: ConvertOptions, output: Console, log: Sequence[Console]) -> None:
-    from helia_aot.api import convert, module_directory, write_module
+    from helia_aot.api import convert, write_output
     from helia_aot.cli.results import results, results_as_json
 
     config = options.config
     conversion = convert(config)
-    module = write_module(conversion, module_directory(config), force=config.force)
+    module = write_output(conversion)
     for console in log:
         print_all(console, map(warning_message, conversion.warnings))
         print_all(console, results(conversion, module, verbose=config.verbose))
@@ -58,12 +69,6 @@ def _convert(options: ConvertOptions, output: Console, log: Sequence[Console]) -
     errors = Console(stderr=True, highlight=False)
     print_all(errors, map(warning_message, conversion.warnings))
     print_all(output, results(conversion, module, verbose=config.verbose))
-
-
-def _output() -> Console:
-    """Gives the console of standard output; a pipe or file gets wide tables, whatever reads it."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=_WIDTH)
 
 
 @contextmanager
@@ -80,4 +85,4 @@ def _log(path: Path | None) -> Iterator[list[Console]]:
             [Problem("log_file", f"{path}: {error.strerror}", "choose another file")],
         ) from error
     with file:
-        yield [Console(file=file, highlight=False, width=_WIDTH, no_color=True)]
+        yield [Console(file=file, highlight=False, width=FILE_WIDTH, no_color=True)]

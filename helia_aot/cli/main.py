@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ import typer
 from helia_aot.errors import HeliaError
 
 _INTERRUPTED = 130
+_DIFFERENT = 1
 
 app = typer.Typer(
     name="helia-aot",
@@ -23,6 +25,10 @@ platforms_app = typer.Typer(
     help="Show the targets that modules can be made for.", no_args_is_help=True
 )
 app.add_typer(platforms_app, name="platforms")
+plan_app = typer.Typer(
+    help="Show, compare and write back optimization plans.", no_args_is_help=True
+)
+app.add_typer(plan_app, name="plan")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
@@ -64,6 +70,64 @@ def show_platform(
     print_platform(name, as_json=as_json)
 
 
+PlanFile = Annotated[Path, typer.Argument(help="A <prefix>_plan.json file.", metavar="PLAN")]
+OutFile = Annotated[
+    Path | None, typer.Option("--out", help="Write to this file, not to standard output.")
+]
+
+
+@plan_app.command("show")
+def show_plan(file: PlanFile, as_json: AsJson = False) -> None:
+    """Show every choice of a plan with who made it."""
+    from helia_aot.cli.plan import show_plan
+
+    show_plan(file, as_json=as_json)
+
+
+@plan_app.command("diff")
+def diff_plans(
+    a: Annotated[Path, typer.Argument(help="A plan.", metavar="A")],
+    b: Annotated[Path, typer.Argument(help="The plan to compare with.", metavar="B")],
+    as_json: AsJson = False,
+) -> None:
+    """Show what two plans choose differently, with MAC shares from the reports beside them.
+
+    Exit code 0: the choices are the same; 1: they differ; other codes: a file cannot be read. Who
+    asked for a choice is not compared.
+    """
+    from helia_aot.cli.plan import print_diff
+
+    if print_diff(a, b, as_json=as_json):
+        raise typer.Exit(_DIFFERENT)
+
+
+@plan_app.command("rules")
+def write_rules(file: PlanFile, out: OutFile = None) -> None:
+    """Write a plan back as settings and rules of a convert.yaml.
+
+    Converting the same model and target with them gives the same module.
+    """
+    from helia_aot.cli.plan import print_rules
+
+    print_rules(file, out)
+
+
+@app.command()
+def schema(
+    name: Annotated[
+        str, typer.Argument(help="plan, report, residency or config; all for a file of each.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Write to this file, or with 'all' into this folder."),
+    ] = None,
+) -> None:
+    """Print the JSON schema of a file that this release reads or writes."""
+    from helia_aot.cli.schema import export_schema
+
+    export_schema(name, out)
+
+
 @app.command()
 def version() -> None:
     """Print the installed version."""
@@ -75,7 +139,8 @@ def version() -> None:
 def main() -> None:
     """Runs the command line and exits.
 
-    Exit codes: 0, the code of the error, 2 for wrong usage, 130 when interrupted.
+    Exit codes: 0, 1 when 'plan diff' finds differences, the code of the error, 2 for wrong usage,
+    130 when interrupted.
     """
     try:
         app(prog_name="helia-aot")

@@ -4,11 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from rich.console import Console, RenderableType
 from rich.text import Text
 
 from helia_aot.errors import HeliaError, Problem
+
+FILE_WIDTH: Final = 160
+"""Columns of tables in pipes and files."""
+
+
+def output_console() -> Console:
+    """Gives the console of standard output; a pipe or file gets wide tables, whatever reads it."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=FILE_WIDTH)
 
 
 def print_error(error: HeliaError) -> None:
@@ -38,6 +48,8 @@ def print_all(console: Console, parts: Iterable[RenderableType]) -> None:
 
 def _problem(problem: Problem) -> Text:
     text = Text("  ")
+    if problem.source:
+        text.append(problem.source).append(": ")
     if problem.where:
         text.append(problem.where, "bold").append(": ")
     text.append(problem.reason)

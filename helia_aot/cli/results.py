@@ -13,15 +13,18 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from helia_aot.optimization.knobs import PLANNER
 from helia_aot.optimization.plan import PlanOperator
 from helia_aot.optimization.report import Hint, ReportOperator
 
 if TYPE_CHECKING:
     from helia_aot.api import Conversion
     from helia_aot.memory.layout import Arena
+    from helia_aot.optimization.check_budget import BudgetUse
 
 _NONE = "-"
 _ID_WIDTH = 32
+_HINT_IDS = 8
 
 
 def results(conversion: Conversion, module: Path, *, verbose: int) -> Iterator[RenderableType]:
@@ -29,16 +32,18 @@ def results(conversion: Conversion, module: Path, *, verbose: int) -> Iterator[R
 
     Args:
         conversion: What was converted.
-        module: Folder of the written module.
-        verbose: 0 for the folder alone, 1 for tables and hints, 2 for whole operator ids and
-            every tensor's place as well.
+        module: Folder of the written module, or the archive with it.
+        verbose: 0 for the folder alone, 1 for tables and hints, 2 for whole operator ids, every
+            tensor's place and what the planner reached as well.
     """
     if verbose > 0:
-        yield _arenas(conversion)
+        yield _arenas(conversion, diagnostics=verbose > 1)
+        if conversion.budget:
+            yield _budget(conversion.budget)
         if verbose > 1:
             yield _tensors(conversion)
         yield _operators(conversion, full_ids=verbose > 1)
-        yield from _hints(conversion.report.hints)
+        yield from _hints(conversion.report.hints, all_ids=verbose > 1)
         if conversion.receipt is not None:
             yield Text.assemble(("Plan: ", "bold"), conversion.receipt)
         yield Text.assemble(("Module: ", "bold"), str(module))
@@ -50,17 +55,21 @@ def results_as_json(conversion: Conversion, module: Path) -> str:
     """Gives the results as one JSON object, keys in a fixed order.
 
     Sizes are bytes; ``memories`` sums what the arenas use of each memory, both copies of staged
-    constants included.
+    constants included. ``budget`` has an entry for each limit; ``used`` is null for what only a
+    measurement knows.
     """
     prefix = conversion.module.prefix
     arenas = conversion.memory_plan.arenas
+    is_archive = module == conversion.config.module.path  # it holds the module's folder
+    folder = module / conversion.module.name if is_archive else module
     value = {
         "module": str(module),
-        "plan_file": str(module / f"{prefix}_plan.json"),
-        "report_file": str(module / f"{prefix}_report.json"),
+        "plan_file": str(folder / f"{prefix}_plan.json"),
+        "report_file": str(folder / f"{prefix}_report.json"),
         "platform": conversion.platform.name,
         "memories": _used_by_memory(arenas),
         "arenas": [_arena_as_json(arena) for arena in arenas],
+        "budget": [_budget_as_json(use) for use in conversion.budget],
         "operators": [_operator_as_json(*pair) for pair in _operator_pairs(conversion)],
         "hints": [hint.message for hint in conversion.report.hints],
         "receipt": conversion.receipt,
@@ -87,6 +96,16 @@ def _arena_as_json(arena: Arena) -> dict[str, Any]:
     }
 
 
+def _budget_as_json(use: BudgetUse) -> dict[str, Any]:
+    return {
+        "name": use.budget.name,
+        "unit": use.budget.unit,
+        "limit": use.limit,
+        "used": use.used_bytes,
+        "enforced_by": use.budget.enforced_by,
+    }
+
+
 def _operator_pairs(conversion: Conversion) -> Iterator[tuple[ReportOperator, PlanOperator]]:
     return zip(conversion.report.operators, conversion.plan.operators, strict=True)
 
@@ -102,15 +121,39 @@ def _operator_as_json(facts: ReportOperator, choices: PlanOperator) -> dict[str,
     }
 
 
-def _arenas(conversion: Conversion) -> Table:
-    table = Table(title="Memory", title_justify="left", title_style="bold", box=None)
+def _arenas(conversion: Conversion, *, diagnostics: bool) -> Table:
+    """Gives the arenas; as diagnostics also the bytes live at once, which no plan can go below."""
+    planner = conversion.plan.optimization.knobs[PLANNER.name].value
+    title = f"Memory (planner {planner})" if diagnostics else "Memory"
+    table = Table(title=title, title_justify="left", title_style="bold", box=None)
     for heading in ("Memory", "Role"):
         table.add_column(heading)
-    for heading in ("Used", "Capacity"):
+    for heading in ("Used", "Capacity", *(["Peak live"] if diagnostics else [])):
         table.add_column(heading, justify="right")
     for arena in conversion.memory_plan.arenas:
         place = f"{arena.memory} (from {arena.source_memory})" if arena.is_staged else arena.memory
-        table.add_row(place, arena.role, _bytes(arena.used_bytes), _bytes(arena.capacity_bytes))
+        sizes = [arena.used_bytes, arena.capacity_bytes]
+        sizes += [arena.peak_live_bytes] if diagnostics else []
+        table.add_row(place, arena.role, *(_bytes(size) for size in sizes))
+    return table
+
+
+def _budget(uses: tuple[BudgetUse, ...]) -> Table:
+    """Gives the limits; what only a measurement knows has no use yet."""
+    table = Table(title="Budget", title_justify="left", title_style="bold", box=None)
+    table.add_column("Name")
+    for heading in ("Used", "Limit", "Share"):
+        table.add_column(heading, justify="right")
+    table.add_column("Enforced by")
+    for use in uses:
+        share = _NONE if use.used_bytes is None else f"{use.used_bytes / use.limit:.1%}"
+        table.add_row(
+            use.budget.name,
+            use.used_text or _NONE,
+            use.limit_text,
+            share,
+            use.budget.enforced_by,
+        )
     return table
 
 
@@ -162,12 +205,17 @@ def _choices(facts: ReportOperator, choices: PlanOperator) -> str:
     return ", ".join(matter) or _NONE
 
 
-def _hints(hints: list[Hint]) -> Iterator[RenderableType]:
+def _hints(hints: list[Hint], *, all_ids: bool) -> Iterator[RenderableType]:
     if not hints:
         return
     yield Text("Optimization hints", "bold")
     for hint in hints:
         yield Text(f"  - {hint.message}")
+        shown = hint.operators if all_ids else hint.operators[:_HINT_IDS]
+        if shown:
+            rest = len(hint.operators) - len(shown)
+            more = f" and {rest} more" if rest else ""
+            yield Text(f"      operators: {', '.join(shown)}{more}")
         yield Text(indent(hint.yaml.rstrip(), " " * 6), "cyan")
 
 

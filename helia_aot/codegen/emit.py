@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -18,6 +19,7 @@ from helia_aot.codegen.module import (
     ModuleOperator,
     ModuleTensor,
 )
+from helia_aot.codegen.test_case import ModuleTestCase, module_test_files
 from helia_aot.kernels.manifest import (
     INCLUDE_FILES,
     public_symbols,
@@ -29,14 +31,17 @@ from helia_aot.kernels.manifest import (
 from helia_aot.memory.layout import Arena, MemoryPlan
 from helia_aot.memory.residency import (
     arena_enum_name,
+    blob_symbol,
     in_report_order,
     plan_hash,
     runtime_symbol,
+    sidecar_filename,
     source_symbol,
 )
 from helia_aot.operators.spec import LoweredOperator
 from helia_aot.version import __version__
 
+_NO_IDENTIFIER: Final = re.compile(r"\W", re.ASCII)
 PLACEMENT_MEMORIES: Final = ("PSRAM", "DRAM", "MRAM", "SRAM", "DTCM", "ITCM")
 """Memories that every module has placement macros for, besides those its arenas use."""
 SYMBOLS_HEADER: Final = "helia_nn_symbols.h"
@@ -48,7 +53,8 @@ class ModuleSpec:
     """Everything that the text of a module depends on.
 
     Attributes:
-        name: Name of the folder and the CMake library.
+        name: Name of the folder and the library.
+        build_system: ``cmake``, ``zephyr`` or ``nsx``: which build files the module has.
         prefix: Prefix of files and symbols.
         kernel_prefix: Prefix of the bundled kernels' symbols.
         kernels: ``bundled`` or ``external``.
@@ -65,9 +71,13 @@ class ModuleSpec:
         outputs: Outputs of the model.
         memory_plan: Where everything is.
         blobs: Payload of each constant arena by region id.
+        allocates_arenas: Whether the module brings its arenas.
+        hydrates_constants: Whether init copies staged constants.
+        test_case: The test case that comes with the module, if any.
     """
 
     name: str
+    build_system: str
     prefix: str
     kernel_prefix: str
     kernels: str
@@ -84,6 +94,9 @@ class ModuleSpec:
     outputs: tuple[ModuleTensor, ...]
     memory_plan: MemoryPlan
     blobs: Mapping[int, bytes]
+    allocates_arenas: bool
+    hydrates_constants: bool
+    test_case: ModuleTestCase | None = None
 
 
 def emit_module(spec: ModuleSpec) -> Module:
@@ -93,7 +106,9 @@ def emit_module(spec: ModuleSpec) -> Module:
         The module; the same spec always gives the same bytes.
     """
     blobs = tuple(
-        _blob(spec, arena) for arena in spec.memory_plan.arenas if arena.role == "constant"
+        _blob(spec, arena)
+        for arena in spec.memory_plan.arenas
+        if arena.role == "constant" and (arena.is_staged or not arena.is_external)
     )
     sources = sources_for(sorted({op.entry for op in spec.operators if op.entry}))
     view = _view(spec, blobs, sources)
@@ -102,9 +117,15 @@ def emit_module(spec: ModuleSpec) -> Module:
         *(_source(spec, view, kind) for kind in ("context", "model", "tensors")),
         _constants(spec, view, blobs),
         *_operator_files(spec, view),
-        EmittedFile("CMakeLists.txt", render("CMakeLists.txt", view)),
+        *(
+            EmittedFile(p, render(template, view))
+            for p, template in _BUILD_FILES[spec.build_system]
+        ),
         EmittedFile("README.md", render("README.md", view)),
+        *_sidecars(spec),
     ]
+    if spec.test_case is not None:
+        files += module_test_files(view, spec.test_case)
     if spec.kernels == "bundled":
         files += _kernel_files(spec.kernel_prefix, sources)
     return Module(
@@ -116,6 +137,8 @@ def emit_module(spec: ModuleSpec) -> Module:
         inputs=spec.inputs,
         outputs=spec.outputs,
         operators=spec.operators,
+        allocates_arenas=spec.allocates_arenas,
+        hydrates_constants=spec.hydrates_constants,
     )
 
 
@@ -125,6 +148,14 @@ def with_files(module: Module, extra: Sequence[EmittedFile]) -> Module:
     return replace(module, files=tuple(files))
 
 
+_BUILD_FILES: Final = {
+    "cmake": (("CMakeLists.txt", "cmake/CMakeLists.txt"),),
+    "zephyr": tuple(
+        (f"zephyr/{name}", f"zephyr/{name}") for name in ("CMakeLists.txt", "Kconfig", "module.yml")
+    ),
+    "nsx": tuple((name, f"nsx/{name}") for name in ("CMakeLists.txt", "nsx-module.yaml")),
+}
+"""For each build system the files of a module, with their templates."""
 _HEADERS: Final = ("common", "compiler", "context", "model", "operators", "platform", "tensors")
 
 
@@ -138,13 +169,14 @@ def _source(spec: ModuleSpec, view: Mapping[str, Any], kind: str) -> EmittedFile
 
 def _operator_files(spec: ModuleSpec, view: Mapping[str, Any]) -> list[EmittedFile]:
     files = []
-    for lowered in spec.lowered:
+    for lowered, operator in zip(spec.lowered, spec.operators, strict=True):
         text = render_call(spec.prefix, lowered.call) if lowered.call else None
         op = {
             "name": lowered.name,
             "op_type": lowered.op_type,
             "node_id": lowered.node_id,
             "text": text,
+            "code_memory": operator.code_memory,
             "returns_status": lowered.call.returns_status if lowered.call else True,
         }
         stem = f"{spec.prefix}_{lowered.name}"
@@ -206,14 +238,19 @@ def _kernel_files(kernel_prefix: str, sources: Sequence[str]) -> list[EmittedFil
 
 
 def _blob(spec: ModuleSpec, arena: Arena) -> ConstantBlob:
-    symbol = source_symbol(spec.prefix, arena) or runtime_symbol(spec.prefix, arena)
+    guard_bytes = arena.source_guard_bytes if arena.is_staged else arena.guard_bytes
     return ConstantBlob(
-        symbol=symbol,
+        symbol=blob_symbol(spec.prefix, arena),
         memory=arena.source_memory,
         alignment=arena.alignment,
         is_const=arena.source_memory in spec.non_volatile,
-        data=spec.blobs[arena.region_id],
+        data=bytes(guard_bytes) + spec.blobs[arena.region_id],
     )
+
+
+def _sidecars(spec: ModuleSpec) -> list[EmittedFile]:
+    names = [(sidecar_filename(spec.prefix, arena), arena) for arena in spec.memory_plan.arenas]
+    return [EmittedFile(name, binary=spec.blobs[arena.region_id]) for name, arena in names if name]
 
 
 def _view(
@@ -221,9 +258,9 @@ def _view(
 ) -> dict[str, Any]:
     prefix = spec.prefix
     arenas = [_arena_view(spec, arena) for arena in spec.memory_plan.arenas]
-    memories = {arena.memory.upper() for arena in spec.memory_plan.arenas} | {
-        blob.memory.upper() for blob in blobs
-    }
+    memories = {arena.memory.upper() for arena in spec.memory_plan.arenas}
+    memories |= {blob.memory.upper() for blob in blobs}
+    memories |= {op.code_memory.upper() for op in spec.operators if op.code_memory}
     operators = [
         {
             "name": lowered.name,
@@ -235,11 +272,16 @@ def _view(
         for lowered, operator in zip(spec.lowered, spec.operators, strict=True)
     ]
     own = ["constants", "context", "model", "tensors", *(op["name"] for op in operators)]
+    if spec.test_case is not None:
+        own.append("test_case")
     return {
         "p": prefix,
         "P": prefix.upper(),
         "version": __version__,
         "module_name": spec.name,
+        "build_system": spec.build_system,
+        "NAME": _NO_IDENTIFIER.sub("_", spec.name).upper(),
+        "soc": _soc_name(spec.platform_name),
         "model_file": spec.model_file,
         "model_sha256": spec.model_sha256,
         "model_text": spec.model_text,
@@ -253,6 +295,10 @@ def _view(
         "plan_hash": plan_hash(spec.memory_plan.arenas),
         "arenas": arenas,
         "staged": [arena for arena in arenas if arena["is_staged"]],
+        "persistent": [arena for arena in arenas if arena["role"] == "persistent"],
+        "external": not spec.allocates_arenas,
+        "auto_hydrate": spec.hydrates_constants,
+        "has_test_case": spec.test_case is not None,
         "tensors": [
             {
                 "id": place.id,
@@ -272,6 +318,7 @@ def _view(
 
 
 def _arena_view(spec: ModuleSpec, arena: Arena) -> dict[str, Any]:
+    symbol, source = runtime_symbol(spec.prefix, arena), source_symbol(spec.prefix, arena)
     return {
         "enum_name": arena_enum_name(spec.prefix, arena),
         "role": arena.role,
@@ -281,10 +328,19 @@ def _arena_view(spec: ModuleSpec, arena: Arena) -> dict[str, Any]:
         "alignment": arena.alignment,
         "is_staged": arena.is_staged,
         "is_cold": arena.role == "constant" and not arena.is_staged,
-        "symbol": runtime_symbol(spec.prefix, arena),
-        "source_symbol": source_symbol(spec.prefix, arena),
+        "symbol": symbol,
+        "object_bytes": arena.guard_bytes + arena.used_bytes,
+        "start": _start(symbol, arena.guard_bytes),
+        "source_symbol": source,
+        "source_bytes": arena.source_guard_bytes + arena.used_bytes,
+        "source_start": _start(source, arena.source_guard_bytes),
         "source_const": "const " if arena.source_memory in spec.non_volatile else "",
+        "sidecar": sidecar_filename(spec.prefix, arena),
     }
+
+
+def _start(symbol: str | None, guard_bytes: int) -> str:
+    return f"{symbol} + {guard_bytes}" if guard_bytes else str(symbol)
 
 
 def _io_view(tensor: ModuleTensor) -> dict[str, Any]:
@@ -298,6 +354,12 @@ def _io_view(tensor: ModuleTensor) -> dict[str, Any]:
         "zero_point": tensor.zero_point,
         "scale_text": _float_text(tensor.scale),
     }
+
+
+def _soc_name(platform: str) -> str:
+    """Gives the part of a board as NSX manifests name it, e.g. ``apollo510`` of ``apollo510_evb``."""
+    name = platform.partition("_")[0]
+    return {"apollo330mp": "apollo330P"}.get(name, name)
 
 
 def _float_text(value: float) -> str:

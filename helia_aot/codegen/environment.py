@@ -11,14 +11,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
 @cache
-def _environment() -> Environment:
+def _environment(*, html: bool = False) -> Environment:
     return Environment(
         loader=PackageLoader("helia_aot.codegen"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # the output is C, not HTML
+        autoescape=html,  # not for C
     )
 
 
@@ -34,3 +34,16 @@ def render(template: str, view: Mapping[str, Any]) -> str:
     """
     module = _environment().get_template("banner.j2").make_module(dict(view))
     return _environment().get_template(f"{template}.j2").render(view, banner=vars(module)["banner"])
+
+
+def render_page(template: str, view: Mapping[str, Any]) -> str:
+    """Renders an HTML template of ``helia_aot/codegen/templates``; values are escaped.
+
+    Args:
+        template: File name without the ``.j2`` suffix.
+        view: The values that the template names; a missing one is an error.
+
+    Returns:
+        The text; the same view always gives the same text.
+    """
+    return _environment(html=True).get_template(f"{template}.j2").render(view)

@@ -12,23 +12,30 @@ class EmittedFile:
 
     Attributes:
         path: POSIX path relative to the module's folder.
-        text: The content.
+        text: The content of a text file; empty for a binary one.
+        binary: The content of a binary file; None for a text file.
     """
 
     path: str
-    text: str
+    text: str = ""
+    binary: bytes | None = None
+
+    @property
+    def content(self) -> bytes:
+        """The bytes of the file; text is UTF-8 with newlines as they are."""
+        return self.text.encode() if self.binary is None else self.binary
 
 
 @dataclass(frozen=True)
 class ConstantBlob:
-    """The payload of one constant arena, as ``src/<prefix>_constants.c`` spells it out.
+    """A C object with the payload of a constant arena, as ``src/<prefix>_constants.c`` spells it out.
 
     Attributes:
         symbol: Name of the C object.
         memory: Memory that the object belongs in.
         alignment: Alignment in bytes.
         is_const: Whether the object is declared const, as objects in non-volatile memory are.
-        data: The bytes.
+        data: The bytes, a guard before the payload included.
     """
 
     symbol: str
@@ -71,6 +78,7 @@ class ModuleOperator:
         op_type: TFLite operator name.
         entry: Kernel entry that it calls; None when it only renames its input.
         macs: Multiply-accumulates.
+        code_memory: Memory that its wrapper function is placed in; None leaves it to the linker.
     """
 
     id: str
@@ -78,6 +86,7 @@ class ModuleOperator:
     op_type: str
     entry: str | None
     macs: int
+    code_memory: str | None = None
 
 
 @dataclass(frozen=True)
@@ -88,11 +97,13 @@ class Module:
         name: Name of its folder and library.
         prefix: Prefix of its files and symbols.
         files: All files, sorted by path.
-        constant_blobs: Payloads of the constant arenas, in region order.
+        constant_blobs: Payloads of the constant arenas that are C objects, in region order.
         kernel_sources: File names of the kernel library's sources that it calls; they are in ``kernels/`` when bundled.
         inputs: Inputs of the model, in order.
         outputs: Outputs of the model, in order.
         operators: Operators in execution order.
+        allocates_arenas: Whether the module brings its arenas; otherwise the application binds them before init.
+        hydrates_constants: Whether init copies staged constants; otherwise the application does after it.
     """
 
     name: str
@@ -103,3 +114,5 @@ class Module:
     inputs: tuple[ModuleTensor, ...]
     outputs: tuple[ModuleTensor, ...]
     operators: tuple[ModuleOperator, ...]
+    allocates_arenas: bool = True
+    hydrates_constants: bool = True

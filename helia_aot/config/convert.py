@@ -10,15 +10,32 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
 
 from helia_aot.config.base import StrictModel
+from helia_aot.optimization.budgets import (
+    budget_help,
+    budget_schema,
+    closest_name,
+    may_be_budget,
+)
+from helia_aot.optimization.fixed import COMPAT_VARIANT, LUT_MODE, USE_LUT, FixedKind
 from helia_aot.optimization.knobs import ACCUMULATION, AUTO, KERNEL, Goal, Knob
 
 ANY: Final = "*"
 """The rule type that matches every operator or tensor."""
+
+UNSET: Final = "unset"
+"""The constant_destination_memory of constants that are read where they are."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
@@ -71,33 +88,98 @@ def _rule_id(value: object) -> str | list[str] | None:
     return texts if isinstance(value, list) else texts[0]
 
 
+def _unique_keys(value: object) -> object:
+    """Refuses two keys that differ in letter case alone; one of them would be lost in silence."""
+    if isinstance(value, dict):
+        names = [_lower(key) for key in value]
+        repeated = sorted({str(name) for name in names if names.count(name) > 1})
+        if repeated:
+            raise ValueError(f"{', '.join(repeated)} is given more than once; keep one")
+    return value
+
+
+def _budget_name(name: str) -> str:
+    if not may_be_budget(name):
+        near = closest_name(name)
+        raise ValueError("not a budget" + (f"; did you mean {near}?" if near else ""))
+    return name
+
+
+def _not_boolean(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("not a number")
+    return value
+
+
 def _knob_help(knob: Knob) -> str:
     values = "; ".join(f"{value}: {knob.value_texts[value]}" for value in knob.values)
     return f"{knob.text} {values}; {AUTO}: by the goal. For {knob.applies_to}."
 
 
-Identifier = Annotated[str, AfterValidator(_identifier)]
-FolderName = Annotated[str, AfterValidator(_folder_name)]
+def _fixed_help(kind: FixedKind) -> str:
+    values = "; ".join(f"{value}: {kind.value_texts[value]}" for value in kind.values)
+    return f"{kind.text} {values}. For {kind.applies_to}."
+
+
+def _switch(value: object) -> object:
+    """Gives a switch as text; YAML reads ``true`` as a boolean, which means the same."""
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _pattern(pattern: re.Pattern[str]) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "pattern": f"^{pattern.pattern}$"})
+
+
+_ROLES: Final = ("constant", "persistent", "scratch")
+_ONE_ID: Final = {"type": ["string", "integer"]}
+_IDS: Final = {"type": "array", "items": _ONE_ID, "minItems": 1}
+
+Identifier = Annotated[str, AfterValidator(_identifier), _pattern(_IDENTIFIER)]
+FolderName = Annotated[str, AfterValidator(_folder_name), _pattern(_FOLDER_NAME)]
 MemoryName = Annotated[str, BeforeValidator(_lower), Field(min_length=1)]
+BudgetName = Annotated[str, BeforeValidator(_lower), AfterValidator(_budget_name)]
+BudgetLimit = Annotated[float, BeforeValidator(_not_boolean), Field(gt=0, allow_inf_nan=False)]
 OperatorType = Annotated[str, BeforeValidator(_rule_type), AfterValidator(_operator_type)]
 TensorRole = Annotated[
     Literal["constant", "persistent", "scratch", "*"],
     BeforeValidator(_lower),
     BeforeValidator(_rule_type),
+    WithJsonSchema({"enum": [*_ROLES, *(role.upper() for role in _ROLES), ANY]}),
 ]
-RuleId = Annotated[str | list[str] | None, BeforeValidator(_rule_id)]
+PlannerName = Literal["greedy", "greedy_by_size", "hill_climb"]
+RuleId = Annotated[
+    str | list[str] | None,
+    BeforeValidator(_rule_id),
+    WithJsonSchema({"anyOf": [_ONE_ID, _IDS, {"type": "null"}]}),
+]
 
 if TYPE_CHECKING:
     AccumulationSetting = str | None
     KernelSetting = str | None
+    LutMode = str | None
+    UseLut = str | None
+    CompatVariant = str | None
 else:
-    # The values come from the knobs, so these types exist at run time only.
+    # The values come from the registries, so these types exist at run time only.
+    LutMode = Literal[LUT_MODE.values] | None
+    _SWITCH = WithJsonSchema({"enum": ["false", "true", False, True, None]})
+    UseLut = Annotated[Literal[USE_LUT.values] | None, BeforeValidator(_switch), _SWITCH]
+    CompatVariant = Annotated[
+        Literal[COMPAT_VARIANT.values] | None, BeforeValidator(_switch), _SWITCH
+    ]
     AccumulationSetting = Literal[(AUTO, *ACCUMULATION.values)] | None
     KernelSetting = Literal[(AUTO, *KERNEL.values)] | None
 
 
+def _file_schema(schema: dict[str, Any]) -> None:
+    """Lets the file leave out what the command line can give: the model."""
+    schema.pop("required", None)
+
+
 class ModelConfig(StrictModel):
     """The model to convert."""
+
+    model_config = ConfigDict(json_schema_extra=_file_schema)
 
     path: Path = Field(..., description="The .tflite file; relative to the current directory")
     subgraph: int = Field(0, ge=0, description="Index of the subgraph to convert")
@@ -116,9 +198,18 @@ class ModuleConfig(StrictModel):
 
     path: Path = Field(
         Path("./out"),
-        description="Folder that receives the module's folder; relative to the current directory",
+        description=(
+            "Folder that receives the module's folder, or a file ending in .zip that receives it as "
+            "an archive (stored, equal bytes for equal modules); relative to the current directory"
+        ),
     )
-    type: Literal["cmake"] = Field("cmake", description="Build system of the module")
+    type: Literal["cmake", "zephyr", "nsx"] = Field(
+        "cmake",
+        description=(
+            "Build files of the module. cmake: a static library; zephyr: a Zephyr module; nsx: an "
+            "NSX module with its manifest. The sources are the same"
+        ),
+    )
     name: FolderName = Field("helia_aot_nn", description="Name of the module's folder and library")
     prefix: Identifier = Field("aot", description="Prefix of every file and C symbol")
     schedule: Literal["table"] = Field(
@@ -153,7 +244,13 @@ class MemoryConstraint(StrictModel):
 
     name: MemoryName = Field(..., description="A memory of the platform, e.g. dtcm")
     max_size: int | None = Field(
-        None, ge=0, description="Bytes that the module may use; by default the whole memory"
+        None,
+        ge=0,
+        description=(
+            "Bytes that arenas and sources of staged constants may use, at most the memory's size; "
+            "by default the whole memory. What you keep from the module is left for your "
+            "application's stack and data, which share the memory"
+        ),
     )
 
 
@@ -165,7 +262,10 @@ class TensorAttributes(StrictModel):
     )
     constant_destination_memory: MemoryName | None = Field(
         None,
-        description="Faster memory that constants are copied to once, at initialisation",
+        description=(
+            "Faster memory that constants are copied to once, at initialisation; unset, which is the "
+            "default, reads them where they are and can be written to except some from a wider rule"
+        ),
     )
 
 
@@ -189,10 +289,29 @@ class TensorRule(StrictModel):
         return self
 
 
+class PlannerOptions(StrictModel):
+    """Options of the planner; only ``hill_climb`` has any."""
+
+    seed: int = Field(0, ge=0, description="Seed of the local search of hill_climb")
+    iterations: int = Field(
+        300, ge=0, description="Moves that hill_climb tries at most; it ends early at the optimum"
+    )
+
+
 class MemoryConfig(StrictModel):
     """How memory is planned."""
 
-    planner: Literal["greedy"] = Field("greedy", description="Planner of the arenas")
+    planner: PlannerName = Field(
+        "hill_climb",
+        description=(
+            "Planner of the scratch arenas. greedy: first fit in the order of the operators; "
+            "greedy_by_size: from the largest tensor to the smallest; hill_climb: local search "
+            "over that order, never larger than the other two"
+        ),
+    )
+    planner_options: PlannerOptions = Field(
+        default_factory=PlannerOptions, description="Options of hill_climb: seed, iterations"
+    )
     constraints: list[MemoryConstraint] = Field(
         default_factory=list, description="Limits below the platform's sizes: name, max_size"
     )
@@ -200,9 +319,34 @@ class MemoryConfig(StrictModel):
         default_factory=list,
         description="Placement rules: type, id, attributes {memory, constant_destination_memory}",
     )
+    allocate_arenas: bool = Field(
+        True,
+        description=(
+            "Whether the module brings the storage of its arenas. If not, the application binds "
+            "buffers with <prefix>_bind_arena(s) before <prefix>_model_init, and the content of "
+            "each constant arena is also written as <symbol>.bin"
+        ),
+    )
+    auto_hydrate_constants: bool = Field(
+        True,
+        description=(
+            "Whether <prefix>_model_init copies staged constants. If not, the application calls "
+            "<prefix>_hydrate_constants after it; running before that is hydration_required (200)"
+        ),
+    )
     dump_residency_json: bool = Field(
         False, description="Also write <prefix>_residency.json: where every tensor lives"
     )
+
+    @model_validator(mode="after")
+    def _options_belong_to_the_planner(self) -> MemoryConfig:
+        if self.planner_options.model_fields_set and self.planner != "hill_climb":
+            names = ", ".join(sorted(self.planner_options.model_fields_set))
+            raise ValueError(
+                f"planner_options sets {names}, but the planner {self.planner!r} has no options; "
+                "remove them, or use planner: hill_climb"
+            )
+        return self
 
     @model_validator(mode="after")
     def _one_constraint_per_memory(self) -> MemoryConfig:
@@ -222,9 +366,9 @@ class PlatformConfig(StrictModel):
     speeds_mhz: list[Annotated[int, Field(gt=0)]] | None = Field(
         None, description="Core clocks in MHz, in place of the platform's", min_length=1
     )
-    memories: dict[MemoryName, Annotated[int, Field(ge=0)]] | None = Field(
-        None, description="Sizes in bytes by memory name, over the platform's"
-    )
+    memories: Annotated[
+        dict[MemoryName, Annotated[int, Field(ge=0)]] | None, BeforeValidator(_unique_keys)
+    ] = Field(None, description="Sizes in bytes by memory name, over the platform's")
     capabilities: list[Literal["dsp", "mve"]] | None = Field(
         None, description="Instruction set extensions, in place of the platform's"
     )
@@ -244,7 +388,25 @@ class OperatorOptimization(StrictModel):
 
 
 class OperatorAttributes(StrictModel):
-    """Attributes of an operator that are not knobs; this version has none and refuses all."""
+    """Attributes of an operator that are not knobs; what is left out stays as it is."""
+
+    scratch_placement: MemoryName | None = Field(
+        None,
+        description=(
+            "Memory of the operator's own scratch buffer; goes over memory.tensors rules that do "
+            "not name the buffer's id. Moves no weights or activations"
+        ),
+    )
+    code_placement: MemoryName | None = Field(
+        None,
+        description=(
+            "Memory of the operator's wrapper function, an executable one: the function gets the "
+            "macro <PREFIX>_PUT_IN_<MEMORY>_CODE. The kernel that it calls stays where it is"
+        ),
+    )
+    lut_mode: LutMode = Field(None, description=_fixed_help(LUT_MODE))
+    use_lut: UseLut = Field(None, description=_fixed_help(USE_LUT))
+    compat_variant: CompatVariant = Field(None, description=_fixed_help(COMPAT_VARIANT))
 
 
 class OperatorRule(StrictModel):
@@ -255,7 +417,11 @@ class OperatorRule(StrictModel):
         None, description="A stable id or node id, or a list of them; by default any"
     )
     attributes: OperatorAttributes = Field(
-        default_factory=OperatorAttributes, description="Reserved; this version has no attributes"
+        default_factory=OperatorAttributes,
+        description=(
+            "What the rule sets besides knobs: scratch_placement, code_placement, lut_mode, use_lut, "
+            "compat_variant"
+        ),
     )
     optimization: OperatorOptimization = Field(
         default_factory=OperatorOptimization, description="Knobs that the rule sets"
@@ -279,10 +445,61 @@ class OptimizationConfig(StrictModel):
         None,
         description="A plan to reproduce exactly; relative to the current directory",
     )
+    budget: Annotated[dict[BudgetName, BudgetLimit], BeforeValidator(_unique_keys)] = Field(
+        default_factory=dict, description=budget_help(), json_schema_extra=budget_schema
+    )
+
+
+class ModuleTestConfig(StrictModel):
+    """The test case that comes with the module: <prefix>_test_case.h and .c."""
+
+    enabled: bool = Field(
+        False,
+        description=(
+            "Also write <prefix>_test_case_init and <prefix>_test_case_run, which runs the model on "
+            "recorded inputs and returns 0 when its outputs are as recorded"
+        ),
+    )
+    tolerance: Annotated[float, BeforeValidator(_not_boolean)] = Field(
+        1.0,
+        ge=0,
+        allow_inf_nan=False,
+        description=(
+            "Largest difference of an output element that passes, in units of the output: 1 is one "
+            "step of an integer output, 0 asks for equal outputs"
+        ),
+    )
+    golden_data: Path | None = Field(
+        None,
+        description=(
+            "An .npz file with one case: input_0, ... and output_0, ... in the types and shapes of "
+            "the model; needed when enabled; relative to the current directory"
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _a_test_needs_its_data(self) -> ModuleTestConfig:
+        if self.enabled and self.golden_data is None:
+            raise ValueError("enabled needs golden_data, an .npz file with inputs and outputs")
+        return self
+
+
+class DocumentationConfig(StrictModel):
+    """What is written for people besides the module."""
+
+    html: bool = Field(
+        False,
+        description=(
+            "Also write <prefix>_report.html: one file without network access that shows memory over "
+            "time, operators with their choices, hints, budgets and the residency record"
+        ),
+    )
 
 
 class ConvertConfig(StrictModel):
     """Everything that one conversion depends on, besides the files it names."""
+
+    model_config = ConfigDict(json_schema_extra=_file_schema)
 
     model: ModelConfig = Field(..., description="The model to convert")
     module: ModuleConfig = Field(default_factory=ModuleConfig, description="The C module to write")
@@ -293,6 +510,12 @@ class ConvertConfig(StrictModel):
     )
     optimization: OptimizationConfig = Field(
         default_factory=OptimizationConfig, description="What the conversion optimizes for"
+    )
+    test: ModuleTestConfig = Field(
+        default_factory=ModuleTestConfig, description="The test case that comes with the module"
+    )
+    documentation: DocumentationConfig = Field(
+        default_factory=DocumentationConfig, description="What is written for people"
     )
     force: bool = Field(False, description="Replace an existing module")
     verbose: int = Field(

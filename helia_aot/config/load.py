@@ -7,18 +7,66 @@ Lists given in an override replace those of the file; mappings merge key by key.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeVar
 
-import yaml
 from pydantic import ValidationError
 
 from helia_aot.config.convert import ConvertConfig
-from helia_aot.config.problems import problems_of
-from helia_aot.errors import ConfigError, Problem
+from helia_aot.config.problems import NOWHERE, Location, Place, problems_of
+from helia_aot.config.yaml_file import YamlFile, read_yaml_file
+from helia_aot.errors import ConfigError, HeliaError, Problem
 
 _NEXT_STEP = "see 'helia-aot convert --help' for every key"
+
+
+_KEY: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+|\[\d+\])*")
+_STEP: Final = re.compile(r"\w+|\[\d+\]")
+
+E = TypeVar("E", bound=HeliaError)
+
+
+@dataclass(frozen=True)
+class ConfigSource:
+    """Where the values of a configuration come from.
+
+    Attributes:
+        file: The YAML file; None when there is none.
+        overrides: Nested values that go over those of the file.
+    """
+
+    file: YamlFile | None
+    overrides: Mapping[str, Any]
+
+    @property
+    def tree(self) -> dict[str, Any]:
+        """The values of the file with the overrides on top."""
+        return merged(self.file.tree if self.file else {}, self.overrides)
+
+    def place_of(self, location: Location) -> Place:
+        """Gives where a key is written: nowhere when an override sets it or there is no file."""
+        if self.file is None or _overridden(self.overrides, location):
+            return NOWHERE
+        return Place(str(self.file.path), self.file.line(location))
+
+    def located(self, error: E) -> E:
+        """Gives an error with file and line at every problem that names a key of the file."""
+        problems = [
+            replace(problem, source=self._place_of_key(problem.where))
+            if not problem.source
+            else problem
+            for problem in error.problems
+        ]
+        return type(error)(error.summary, problems, next_step=error.next_step)
+
+    def _place_of_key(self, key: str) -> str:
+        if self.file is None or not _KEY.fullmatch(key):
+            return ""
+        steps = [int(step[1:-1]) if step.startswith("[") else step for step in _STEP.findall(key)]
+        return str(self.place_of(steps)) if self.file.has(steps) else ""
 
 
 def load_convert_config(
@@ -32,27 +80,30 @@ def load_convert_config(
             dotted keys (``{"module.prefix": "kws"}``).
 
     Raises:
-        ConfigError: The file cannot be read, or keys or values are wrong; carries every problem.
+        ConfigError: The file cannot be read, or keys or values are wrong; carries every problem, each
+            with its key and the line of the file.
     """
-    config, problems = check_convert_config(path, overrides or {})
+    config, problems = check_convert_config(read_config_source(path, overrides or {}))
     if config is None:
         raise ConfigError("The configuration is not valid", problems, next_step=_NEXT_STEP)
     return config
 
 
-def check_convert_config(
-    path: Path | None, overrides: Mapping[str, Any]
-) -> tuple[ConvertConfig | None, list[Problem]]:
-    """Gives the configuration, or None with everything that is wrong in it.
+def read_config_source(path: Path | None, overrides: Mapping[str, Any]) -> ConfigSource:
+    """Gives the values of a file and what goes over them, unchecked.
 
     Raises:
         ConfigError: The file cannot be read or is not YAML.
     """
-    tree = _without_nulls(merged(read_yaml(path) if path else {}, _nested(overrides)))
+    return ConfigSource(read_yaml_file(path) if path else None, _nested(overrides))
+
+
+def check_convert_config(source: ConfigSource) -> tuple[ConvertConfig | None, list[Problem]]:
+    """Gives the configuration, or None with everything that is wrong in it."""
     try:
-        return ConvertConfig.model_validate(tree), []
+        return ConvertConfig.model_validate(_without_nulls(source.tree)), []
     except ValidationError as error:
-        return None, problems_of(error, ConvertConfig)
+        return None, problems_of(error, ConvertConfig, source.place_of)
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,49 +122,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """Gives the mapping in a YAML file; an empty file is an empty mapping.
 
     Raises:
-        ConfigError: The file cannot be read, is not YAML, repeats a key, or is not a mapping.
+        ConfigError: As :func:`helia_aot.config.yaml_file.read_yaml_file` says.
     """
-    try:
-        tree = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader)
-    except OSError as error:
-        raise ConfigError(
-            "The configuration file cannot be read",
-            [Problem(str(path), error.strerror or str(error))],
-            next_step="check the path given with --path",
-        ) from error
-    except UnicodeDecodeError as error:
-        raise _not_yaml(str(path), f"not UTF-8 text (byte {error.start})") from error
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
-        reason = ", ".join(part for part in (error.problem, error.context) if part)
-        raise _not_yaml(where, reason) from error
-    except yaml.YAMLError as error:
-        raise _not_yaml(str(path), str(error)) from error
-    if tree is None:
-        return {}
-    if not isinstance(tree, dict):
-        raise _not_yaml(str(path), "the file is not a mapping of keys to values")
-    return tree
-
-
-def _not_yaml(where: str, reason: str) -> ConfigError:
-    return ConfigError("The configuration file is not valid YAML", [Problem(where, reason)])
-
-
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """The safe loader, but a key given twice in one mapping is an error, not a silent choice."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen = set()
-        for key_node, _ in node.value:
-            if key_node.value in seen and isinstance(key_node, yaml.ScalarNode):
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key_node.value!r} is given twice", key_node.start_mark
-                )
-            if isinstance(key_node, yaml.ScalarNode):
-                seen.add(key_node.value)
-        return super().construct_mapping(node, deep)
+    return read_yaml_file(path).tree
 
 
 def _nested(overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,3 +144,15 @@ def _without_nulls(tree: Mapping[str, Any]) -> dict[str, Any]:
         for key, value in tree.items()
         if value is not None
     }
+
+
+def _overridden(overrides: Mapping[str, Any], location: Sequence[str | int]) -> bool:
+    """Says whether the value at a location is, or is inside, one that an override replaced."""
+    branch: Any = overrides
+    for part in location:
+        if not isinstance(branch, Mapping):
+            return True
+        if part not in branch:
+            return False
+        branch = branch[part]
+    return not isinstance(branch, Mapping)

@@ -13,16 +13,22 @@ from typing import Any, Final, NoReturn
 from pydantic_settings import BaseSettings, CliSettingsSource, SettingsConfigDict, SettingsError
 
 from helia_aot.config.convert import ConvertConfig
-from helia_aot.config.load import check_convert_config
-from helia_aot.config.problems import unknown_key
+from helia_aot.config.load import (
+    ConfigSource,
+    check_convert_config,
+    merged,
+    read_config_source,
+)
+from helia_aot.config.problems import mapping_keys, unknown_key
 from helia_aot.errors import ConfigError, Problem
 
 _USAGE: Final = (
     "helia-aot convert [MODEL.tflite] [--path CONVERT.yaml] [--section.option VALUE ...]\n\n"
     "Convert a model to a C module. Options go over the file given with --path, and the file over\n"
-    "defaults. Lists are JSON and replace those of the file. Dashes and underscores are the same."
+    "defaults. Lists are JSON and replace those of the file. One entry of a mapping is set as in\n"
+    "--optimization.budget.cycles 1000000. Dashes and underscores are the same."
 )
-_NO_DEFAULT: Final = re.compile(r" \(default: null\)| \(default factory: list\)")
+_NO_DEFAULT: Final = re.compile(r" \(default: null\)| \(default factory: (?:list|dict)\)")
 
 
 @dataclass(frozen=True)
@@ -31,10 +37,12 @@ class ConvertOptions:
 
     Attributes:
         config: The configuration, file and defaults included.
+        source: Where its values come from, to tell the place of what turns out wrong later.
         as_json: Whether the result goes to standard output as JSON.
     """
 
     config: ConvertConfig
+    source: ConfigSource
     as_json: bool
 
 
@@ -61,19 +69,22 @@ def parse_convert_options(arguments: Sequence[str]) -> ConvertOptions:
             problem of the command line and of the file.
     """
     parser, source = _make_parser()
-    known, problems = _without_unknown(arguments, parser)
+    rest, entries, problems = _take_entries(arguments)
+    known, unknown = _without_unknown(rest, parser)
+    problems += unknown
     try:
         options, positional = parser.parse_known_args(known)
-        overrides = source(parsed_args=options)()
+        overrides = merged(source(parsed_args=options)(), entries)
     except _OptionError as error:
         raise _invalid([*problems, _parser_problem(str(error))]) from error
     except SettingsError as error:
         raise _invalid([*problems, _bad_json(error)]) from error
     problems += _take_model(positional, overrides)
-    config, found = check_convert_config(options.path, overrides)
+    config_source = read_config_source(options.path, overrides)
+    config, found = check_convert_config(config_source)
     if config is None or problems:
         raise _invalid([*problems, *found])
-    return ConvertOptions(config, as_json=options.json)
+    return ConvertOptions(config, config_source, as_json=options.json)
 
 
 def asks_for_help(arguments: Sequence[str]) -> bool:
@@ -135,6 +146,48 @@ def _without_unknown(
         else:
             problems.append(_unknown_option(name, keys))
     return known, problems
+
+
+def _take_entries(
+    arguments: Sequence[str],
+) -> tuple[list[str], dict[str, Any], list[Problem]]:
+    """Takes options that set one entry of a mapping, such as ``--optimization.budget.cycles 100``.
+
+    Returns:
+        The other arguments, the entries as nested values, and the entries without a value.
+    """
+    rest: list[str] = []
+    entries: dict[str, Any] = {}
+    problems: list[Problem] = []
+    remaining = iter(arguments)
+    for argument in remaining:
+        name, equals, value = argument.partition("=")
+        key = _entry_key(name)
+        if key is None:
+            rest.append(argument)
+            continue
+        if not equals:
+            value = next(remaining, "--")
+            if value.startswith("--"):
+                problems.append(Problem(name, "expected one argument", f"write {name} VALUE"))
+                rest += [value] if value != "--" else []
+                continue
+        branch: dict[str, Any] = {key[1]: value}
+        for part in reversed(key[0].split(".")):
+            branch = {part: branch}
+        entries = merged(entries, branch)
+    return rest, entries, problems
+
+
+def _entry_key(option: str) -> tuple[str, str] | None:
+    """Gives mapping and entry that an option names; None for any other option."""
+    if not option.startswith("--"):
+        return None
+    key = option.removeprefix("--").replace("-", "_")
+    for mapping in mapping_keys(ConvertConfig):
+        if key.startswith(f"{mapping}.") and key != f"{mapping}.":
+            return mapping, key.removeprefix(f"{mapping}.")
+    return None
 
 
 def _take_model(positional: Sequence[str], overrides: dict[str, Any]) -> list[Problem]:

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -16,26 +17,56 @@ from helia_aot.optimization.knobs import KNOBS
 
 # Keys that heliaAOT configurations may carry and that this version does not have.
 _UNSUPPORTED: Final = (
-    "documentation",
     "memory.allocate_arenas",
     "memory.auto_hydrate_constants",
-    "optimization.budget",
-    "test",
     "transforms",
 )
 _GIVE_MODEL: Final = "give the model: --model.path MODEL.tflite, or model: {path: ...} in the file"
 
+_KEY_MARK: Final = "[key]"
+"""What pydantic adds to the place of a mapping whose key, not value, is wrong."""
+
 Location = Sequence[str | int]
 
 
-def problems_of(error: ValidationError, root: type[BaseModel]) -> list[Problem]:
+@dataclass(frozen=True)
+class Place:
+    """Where a key is written.
+
+    Attributes:
+        file: The file; empty when no file sets the key.
+        line: The line, from 1; None when the file does not have the key.
+    """
+
+    file: str = ""
+    line: int | None = None
+
+    def __str__(self) -> str:
+        """Gives ``convert.yaml:14``."""
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+
+NOWHERE: Final = Place()
+
+
+def problems_of(
+    error: ValidationError,
+    root: type[BaseModel],
+    place_of: Callable[[Location], Place] = lambda _: NOWHERE,
+) -> list[Problem]:
     """Gives one problem for each error of a validation.
 
     Args:
         error: What pydantic found.
         root: The model that was validated; suggestions come from its fields.
+        place_of: Gives where a key is written; by default problems name keys alone.
+
+    Returns:
+        The problems by line; those without one first.
     """
-    return [_problem(details, root) for details in error.errors(include_url=False)]
+    found = [(place_of(details["loc"]), details) for details in error.errors(include_url=False)]
+    found.sort(key=lambda item: item[0].line or 0)
+    return [replace(_problem(details, root), source=str(place)) for place, details in found]
 
 
 def dotted_key(location: Location) -> str:
@@ -81,12 +112,24 @@ def known_keys(model: type[BaseModel], prefix: str = "") -> list[str]:
     return keys
 
 
+def mapping_keys(model: type[BaseModel], prefix: str = "") -> list[str]:
+    """Gives the dotted keys of a model whose values are mappings with free keys."""
+    keys = []
+    for name, field in model.model_fields.items():
+        section = field.annotation
+        if isinstance(section, type) and issubclass(section, BaseModel):
+            keys += mapping_keys(section, f"{prefix}{name}.")
+        elif any(get_origin(kind) is dict for kind in (section, *get_args(section))):
+            keys.append(prefix + name)
+    return keys
+
+
 def _shown(key: str, sigil: str) -> str:
     return sigil + key.replace("_", "-") if sigil else key
 
 
 def _problem(details: ErrorDetails, root: type[BaseModel]) -> Problem:
-    location = details["loc"]
+    location = [part for part in details["loc"] if part != _KEY_MARK]
     where = dotted_key(location)
     if details["type"] == "extra_forbidden":
         return _extra_key(location, root)

@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from helia_aot.errors import BudgetError, Problem
-from helia_aot.memory.layout import Allocation, Arena, MemoryPlan, align_up
+from helia_aot.memory.layout import Allocation, Arena, MemoryPlan
 from helia_aot.memory.lifetimes import live_at_peak, merge_aliases
 from helia_aot.memory.requests import TensorRequest
 
-_CONTRIBUTORS = 5
+CONTRIBUTORS = 5
+"""How many of the largest tensors an error names."""
 
 
 def check_capacities(
@@ -42,12 +43,12 @@ def _exceeded(
     arenas = [arena for arena in plan.arenas if memory in (arena.memory, arena.source_memory)]
     parts = ", ".join(
         f"{'source of staged ' if arena.memory != memory else ''}{arena.role} "
-        f"{align_up(arena.used_bytes, arena.alignment)}"
+        f"{arena.storage_bytes(memory)}"
         for arena in arenas
     )
-    places = [place for arena in arenas for place in _contributors(arena, plan, requests)]
+    places = [place for arena in arenas for place in contributors(arena, plan, requests)]
     places.sort(key=lambda place: -place.size_bytes)
-    largest = ", ".join(f"{p.id} ({p.role}, {p.size_bytes})" for p in places[:_CONTRIBUTORS])
+    largest = ", ".join(f"{p.id} ({p.role}, {p.size_bytes})" for p in places[:CONTRIBUTORS])
     return Problem(
         memory,
         f"needs {plan.memory_bytes(memory)} bytes, {size_bytes} are available ({parts}); "
@@ -56,7 +57,7 @@ def _exceeded(
     )
 
 
-def _contributors(
+def contributors(
     arena: Arena, plan: MemoryPlan, requests: Sequence[TensorRequest]
 ) -> list[Allocation]:
     """Gives one tensor for each slot that makes the arena as large as it is."""

@@ -54,6 +54,10 @@ class Arena:
         peak_live_bytes: Scratch: most payload bytes live at one operator. Other roles:
             ``used_bytes``.
         tensor_count: Number of tensors placed in it, sharing included.
+        is_external: Whether the application supplies the storage that kernels see.
+        guard_bytes: Unused bytes before the arena in generated storage, so that it does not start
+            at address zero, which C takes for no address; a multiple of the alignment.
+        source_guard_bytes: The same for the blob of a staged arena.
     """
 
     region_id: int
@@ -65,6 +69,9 @@ class Arena:
     alignment: int
     peak_live_bytes: int
     tensor_count: int
+    is_external: bool = False
+    guard_bytes: int = 0
+    source_guard_bytes: int = 0
 
     @property
     def is_staged(self) -> bool:
@@ -75,6 +82,13 @@ class Arena:
     def fragmentation(self) -> int:
         """Bytes that the arena needs beyond the payload live at its peak; never negative."""
         return self.used_bytes - self.peak_live_bytes
+
+    def storage_bytes(self, memory: str) -> int:
+        """Gives the bytes that the arena takes of a memory, source blob and guards included."""
+        padded = align_up(self.used_bytes, self.alignment)
+        runtime = padded + self.guard_bytes if memory == self.memory else 0
+        is_source = self.is_staged and memory == self.source_memory
+        return runtime + (padded + self.source_guard_bytes if is_source else 0)
 
 
 @dataclass(frozen=True)
@@ -104,15 +118,7 @@ class MemoryPlan:
 
     def memory_bytes(self, memory: str) -> int:
         """Gives the bytes that arenas and the blobs of staged arenas take of a memory, padded."""
-        runtime = sum(
-            align_up(a.used_bytes, a.alignment) for a in self.arenas if a.memory == memory
-        )
-        blobs = sum(
-            align_up(a.used_bytes, a.alignment)
-            for a in self.arenas
-            if a.is_staged and a.source_memory == memory
-        )
-        return runtime + blobs
+        return sum(arena.storage_bytes(memory) for arena in self.arenas)
 
 
 def constant_blob(plan: MemoryPlan, arena: Arena, requests: Iterable[TensorRequest]) -> bytes:

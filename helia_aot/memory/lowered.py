@@ -3,18 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from helia_aot.config.convert import TensorRule
-from helia_aot.config.rules import RuleSubject, unmatched_rules, winning_rule
+from helia_aot.config.convert import UNSET, TensorRule
+from helia_aot.config.rules import RuleSubject, rule_ids, unmatched_rules, winning_rule
 from helia_aot.ir.graph import Graph
 from helia_aot.memory.requests import TensorRequest
 from helia_aot.operators.spec import LoweredOperator
 
 
 def requests_of(
-    graph: Graph, lowered: Sequence[LoweredOperator], rules: Sequence[TensorRule]
+    graph: Graph,
+    lowered: Sequence[LoweredOperator],
+    rules: Sequence[TensorRule],
+    scratch_placement: Mapping[str, str],
 ) -> list[TensorRequest]:
     """Gives one request for each tensor that a module needs: constants in operator order, then the rest.
 
@@ -22,11 +25,15 @@ def requests_of(
         graph: The graph.
         lowered: Its operators in execution order, with their constants and scratch buffers.
         rules: The rules of ``memory.tensors``; for each field the most specific one wins.
+        scratch_placement: Memory of an operator's scratch buffer by the buffer's id, for operators
+            whose attributes name one. It goes over rules that do not name the id.
     """
+    named = {tensor_id for rule in rules if rule.attributes.memory for tensor_id in rule_ids(rule)}
+    placed = {buffer: m for buffer, m in scratch_placement.items() if buffer not in named}
     return [
         replace(
             request,
-            memory=_rule_memory(rules, request, "memory"),
+            memory=placed.get(request.id) or _rule_memory(rules, request, "memory"),
             destination_memory=_rule_memory(rules, request, "constant_destination_memory"),
         )
         for request in _constant_requests(lowered) + _scratch_requests(graph, lowered)
@@ -44,7 +51,8 @@ def _rule_memory(rules: Sequence[TensorRule], request: TensorRequest, field: str
         field_of=lambda rule: getattr(rule.attributes, field),
     )
     memory: str | None = getattr(won[1].attributes, field) if won else None
-    return memory
+    is_unset = field == "constant_destination_memory" and memory == UNSET
+    return None if is_unset else memory
 
 
 def tensor_rule_warnings(

@@ -27,19 +27,32 @@ class Memories:
     Attributes:
         size_bytes: Capacity of each memory, constraints applied.
         preferred: Memories in the order in which they are tried.
-        read_only: Memories that code cannot simply write to, such as MRAM.
         alignment: Alignment of every slot in bytes.
+        read_only: Memories that code cannot simply write to, such as MRAM: only cold constants and
+            the sources of staged constants may use them.
+        at_zero: Memories that start at address zero, whose generated storage gets a guard.
+        external: Whether the application supplies the arenas.
     """
 
     size_bytes: Mapping[str, int]
     preferred: tuple[str, ...]
-    read_only: frozenset[str]
     alignment: int
+    read_only: frozenset[str] = frozenset()
+    at_zero: frozenset[str] = frozenset()
+    external: bool = False
 
     @property
     def writable(self) -> tuple[str, ...]:
         """The preferred memories that scratch and persistent tensors can live in."""
         return tuple(memory for memory in self.preferred if memory not in self.read_only)
+
+    def source_guard_bytes(self, memory: str) -> int:
+        """Gives the guard of the blob of a staged arena; the module always brings the blob."""
+        return self.alignment if memory in self.at_zero else 0
+
+    def guard_bytes(self, memory: str) -> int:
+        """Gives the guard of an arena's own storage; none where the application supplies it."""
+        return 0 if self.external else self.source_guard_bytes(memory)
 
 
 @dataclass
@@ -71,17 +84,15 @@ class Room:
 
     def __init__(self, memories: Memories) -> None:
         self.left_bytes = dict(memories.size_bytes)
-        self._alignment = memories.alignment
 
-    def has(self, size_bytes: int, *memories: str) -> bool:
-        """Whether an aligned slot fits into each of the memories."""
-        need = align_up(size_bytes, self._alignment)
-        return all(self.left_bytes[memory] >= need for memory in memories)
+    def has(self, needs: Mapping[str, int]) -> bool:
+        """Whether the bytes needed of each memory are left."""
+        return all(self.left_bytes[memory] >= need for memory, need in needs.items())
 
-    def take(self, size_bytes: int, *memories: str) -> None:
-        """Takes an aligned slot from each of the memories, whether it fits or not."""
-        for memory in memories:
-            self.left_bytes[memory] -= align_up(size_bytes, self._alignment)
+    def take(self, needs: Mapping[str, int]) -> None:
+        """Takes bytes from each memory, whether they are left or not."""
+        for memory, need in needs.items():
+            self.left_bytes[memory] -= need
 
 
 def check_rules(requests: Sequence[TensorRequest], memories: Memories) -> None:
@@ -170,7 +181,7 @@ def place_constants(
         runtime = request.destination_memory or request.memory
         candidates = [runtime] if runtime else list(memories.preferred)
         places = [(memory, sources.get(memory, memory)) for memory in candidates]
-        _place_constant(request, places, arenas, room, memories.alignment)
+        _place_constant(request, places, arenas, room, memories)
     return arenas
 
 
@@ -185,12 +196,13 @@ def place_persistent(
     arenas: dict[str, StaticArena] = {}
     for block in blocks:
         candidates = scratch_candidates(block, memories)
-        fitting = (memory for memory in candidates if room.has(block.size_bytes, memory))
+        needs = {m: _needs(block.size_bytes, m, m, m in arenas, memories) for m in candidates}
+        fitting = (memory for memory in candidates if room.has(needs[memory]))
         memory = next(fitting, None) or _roomiest(candidates, room)
         arena = arenas.setdefault(memory, StaticArena("persistent", memory, memory))
         offset = arena.append(None, block.size_bytes, memories.alignment)
         arena.offsets.update(dict.fromkeys(block.members, offset))
-        room.take(block.size_bytes, memory)
+        room.take(needs[memory])
     return arenas
 
 
@@ -204,21 +216,34 @@ def _place_constant(
     places: Sequence[tuple[str, str]],
     arenas: dict[str, StaticArena],
     room: Room,
-    alignment: int,
+    memories: Memories,
 ) -> None:
+    needs: dict[str, dict[str, int]] = {}
     for memory, source in places:
         shared = arenas[memory].shared_offset(request.data) if memory in arenas else None
         if shared is not None:
             arenas[memory].offsets[request.id] = shared
             return
-        if room.has(request.size_bytes, *{memory, source}):
+        needs[memory] = _needs(request.size_bytes, memory, source, memory in arenas, memories)
+        if room.has(needs[memory]):
             break
     else:
         memory = _roomiest([memory for memory, _ in places], room)
         source = dict(places)[memory]
     arena = arenas.setdefault(memory, StaticArena("constant", memory, source))
-    arena.offsets[request.id] = arena.append(request.data, request.size_bytes, alignment)
-    room.take(request.size_bytes, *{memory, source})
+    arena.offsets[request.id] = arena.append(request.data, request.size_bytes, memories.alignment)
+    room.take(needs[memory])
+
+
+def _needs(
+    size_bytes: int, memory: str, source: str, is_open: bool, memories: Memories
+) -> dict[str, int]:
+    """Gives what one more slot takes of the runtime and the source memory of an arena."""
+    padded = align_up(size_bytes, memories.alignment)
+    needs = {memory: padded + (0 if is_open else memories.guard_bytes(memory))}
+    if source != memory:
+        needs[source] = padded + (0 if is_open else memories.source_guard_bytes(source))
+    return needs
 
 
 def _roomiest(candidates: Sequence[str], room: Room) -> str:

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from helia_aot.errors import ConfigError, Problem
 from helia_aot.memory.budget import check_capacities
-from helia_aot.memory.greedy import Slot, place_greedily
+from helia_aot.memory.first_fit import ScratchProblem, Slot
 from helia_aot.memory.layout import Allocation, Arena, MemoryPlan, constant_blob
 from helia_aot.memory.lifetimes import Block, live_at_peak, merge_aliases
 from helia_aot.memory.placement import (
@@ -21,45 +21,35 @@ from helia_aot.memory.placement import (
     place_persistent,
     scratch_candidates,
 )
+from helia_aot.memory.planners import Planner
 from helia_aot.memory.requests import ROLES, TensorRequest, check_requests
 from helia_aot.memory.verify import verify_plan
 
-__all__ = ["Allocation", "Arena", "MemoryPlan", "constant_blob", "plan_memory"]
+__all__ = ["Allocation", "Arena", "Memories", "MemoryPlan", "constant_blob", "plan_memory"]
 
-PLANNERS = ("greedy",)
 _UNNUMBERED = -1
 
 
-def plan_memory(  # noqa: PLR0913 - each argument is one independent fact of the target
-    requests: Sequence[TensorRequest],
-    *,
-    memories: Mapping[str, int],
-    preferred_order: Sequence[str],
-    alignment: int,
-    read_only: Collection[str] = (),
-    planner: str = "greedy",
+def plan_memory(
+    requests: Sequence[TensorRequest], target: Memories, planner: Planner
 ) -> MemoryPlan:
     """Gives every tensor its place: constants first, then persistent tensors, then scratch.
 
     Args:
         requests: The tensors, constants in operator order.
-        memories: Capacity of each memory in bytes, constraints applied.
-        preferred_order: Memories to try for tensors without a rule, in order.
-        alignment: Alignment of every slot in bytes.
-        read_only: Memories that only cold constants and the sources of staged constants may use.
+        target: The memories of the target, constraints applied.
         planner: Planner of the scratch memory.
 
     Returns:
         A plan that was verified; the same arguments always give the same plan.
 
     Raises:
-        ConfigError: The planner or a preferred memory is unknown, or a rule cannot be followed.
+        ConfigError: A preferred memory is unknown, or a rule cannot be followed.
         BudgetError: A memory is too small.
         InvariantError: The requests contradict themselves, or the plan is faulty: our own bug.
     """
     check_requests(requests)
-    target = Memories(dict(memories), tuple(preferred_order), frozenset(read_only), alignment)
-    _check_target(target, requests, planner)
+    _check_target(target, requests)
     check_rules(requests, target)
     constants = [request for request in requests if request.role == "constant"]
     persistent = merge_aliases([request for request in requests if request.role == "persistent"])
@@ -70,30 +60,36 @@ def plan_memory(  # noqa: PLR0913 - each argument is one independent fact of the
         place_constants(constants, constant_sources(constants, target), target, room).values()
     )
     static += place_persistent(persistent, target, room).values()
-    slots = place_greedily(
-        scratch,
-        room_bytes=room.left_bytes,
-        candidates={block.root: scratch_candidates(block, target) for block in scratch},
-        alignment=alignment,
+    room_bytes = {m: left - target.guard_bytes(m) for m, left in room.left_bytes.items()}
+    slots = planner.place(
+        ScratchProblem(
+            blocks=scratch,
+            room_bytes=room_bytes,
+            candidates={block.root: scratch_candidates(block, target) for block in scratch},
+            alignment=target.alignment,
+        )
     )
-    arenas = [_static_arena(arena, alignment) for arena in static]
-    arenas += _scratch_arenas(scratch, slots, room.left_bytes, alignment)
+    arenas = [_static_arena(arena, target) for arena in static]
+    arenas += _scratch_arenas(scratch, slots, room_bytes, target)
     plan = MemoryPlan(_numbered(arenas), _allocations(requests, static, scratch, slots))
     check_capacities(plan, requests, target.size_bytes)
-    verify_plan(plan, requests, memories=target.size_bytes, alignment=alignment)
+    verify_plan(
+        plan,
+        requests,
+        memories=target.size_bytes,
+        alignment=target.alignment,
+        at_zero=target.at_zero,
+        external=target.external,
+    )
     return plan
 
 
-def _check_target(target: Memories, requests: Sequence[TensorRequest], planner: str) -> None:
+def _check_target(target: Memories, requests: Sequence[TensorRequest]) -> None:
     problems = [
         Problem("platform.preferred_memory_order", f"the target has no memory {memory!r}")
         for memory in target.preferred
         if memory not in target.size_bytes
     ]
-    if planner not in PLANNERS:
-        problems.append(
-            Problem("memory.planner", f"unknown planner {planner!r}", f"use {', '.join(PLANNERS)}")
-        )
     if not target.preferred:
         problems.append(Problem("platform.preferred_memory_order", "no memory is named"))
     elif not target.writable and any(request.role != "constant" for request in requests):
@@ -104,7 +100,8 @@ def _check_target(target: Memories, requests: Sequence[TensorRequest], planner: 
         raise ConfigError("The memories of the target cannot be used.", problems)
 
 
-def _static_arena(arena: StaticArena, alignment: int) -> Arena:
+def _static_arena(arena: StaticArena, target: Memories) -> Arena:
+    is_staged = arena.source_memory != arena.memory
     return Arena(
         region_id=_UNNUMBERED,
         role=arena.role,
@@ -112,9 +109,12 @@ def _static_arena(arena: StaticArena, alignment: int) -> Arena:
         source_memory=arena.source_memory,
         used_bytes=arena.used_bytes,
         capacity_bytes=arena.used_bytes,
-        alignment=alignment,
+        alignment=target.alignment,
         peak_live_bytes=arena.used_bytes,
         tensor_count=len(arena.offsets),
+        is_external=target.external,
+        guard_bytes=target.guard_bytes(arena.memory),
+        source_guard_bytes=target.source_guard_bytes(arena.source_memory) if is_staged else 0,
     )
 
 
@@ -122,7 +122,7 @@ def _scratch_arenas(
     blocks: Sequence[Block],
     slots: Mapping[str, Slot],
     room_bytes: Mapping[str, int],
-    alignment: int,
+    target: Memories,
 ) -> list[Arena]:
     by_memory: dict[str, list[Block]] = {}
     for block in blocks:
@@ -135,9 +135,11 @@ def _scratch_arenas(
             source_memory=memory,
             used_bytes=max(slots[block.root].offset + block.size_bytes for block in members),
             capacity_bytes=room_bytes[memory],
-            alignment=alignment,
+            alignment=target.alignment,
             peak_live_bytes=sum(block.size_bytes for block in live_at_peak(members)),
             tensor_count=sum(len(block.members) for block in members),
+            is_external=target.external,
+            guard_bytes=target.guard_bytes(memory),
         )
         for memory, members in by_memory.items()
     ]

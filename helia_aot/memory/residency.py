@@ -15,8 +15,7 @@ from typing import Any, Final
 
 from helia_aot.memory.layout import Allocation, Arena, MemoryPlan
 from helia_aot.memory.requests import Role
-
-RESIDENCY_SCHEMA_VERSION: Final = 5
+from helia_aot.memory.residency_schema import RESIDENCY_SCHEMA_VERSION
 
 _HASH_DIGITS: Final = 16
 _ROLE_PREFIX: Final[dict[Role, str]] = {
@@ -31,15 +30,37 @@ def arena_enum_name(prefix: str, arena: Arena) -> str:
     return f"{prefix}_arena_{_ROLE_PREFIX[arena.role]}{arena.memory}"
 
 
-def runtime_symbol(prefix: str, arena: Arena) -> str:
-    """Gives the C object that kernels read and write: the blob of cold constants, else a buffer."""
-    is_cold = arena.role == "constant" and not arena.is_staged
-    return arena_enum_name(prefix, arena) + ("__blob" if is_cold else "_buffer")
+def blob_symbol(prefix: str, arena: Arena) -> str:
+    """Gives the C object with the payload of a constant arena, e.g. ``aot_arena_const_mram__blob``.
+
+    It exists in the module for cold constants that the module holds itself, and for the source of
+    staged ones.
+    """
+    return arena_enum_name(prefix, arena) + "__blob"
+
+
+def runtime_symbol(prefix: str, arena: Arena) -> str | None:
+    """Gives the C object that kernels read and write: the blob of cold constants, else a buffer.
+
+    Returns:
+        The name, or None where the application supplies the storage.
+    """
+    if arena.is_external:
+        return None
+    if arena.role == "constant" and not arena.is_staged:
+        return blob_symbol(prefix, arena)
+    return arena_enum_name(prefix, arena) + "_buffer"
 
 
 def source_symbol(prefix: str, arena: Arena) -> str | None:
     """Gives the read-only C object that a staged arena is filled from; None for other arenas."""
-    return arena_enum_name(prefix, arena) + "__blob" if arena.is_staged else None
+    return blob_symbol(prefix, arena) if arena.is_staged else None
+
+
+def sidecar_filename(prefix: str, arena: Arena) -> str | None:
+    """Gives the file with the payload of a constant arena that the application binds, else None."""
+    is_written = arena.is_external and arena.role == "constant"
+    return blob_symbol(prefix, arena) + ".bin" if is_written else None
 
 
 def plan_hash(arenas: Iterable[Arena]) -> str:
@@ -132,20 +153,29 @@ def _arena_record(arena: Arena, prefix: str) -> dict[str, Any]:
 
 def _storage_record(arena: Arena, prefix: str) -> dict[str, Any]:
     source = source_symbol(prefix, arena)
+    filename = sidecar_filename(prefix, arena)
     return {
         "enum_name": arena_enum_name(prefix, arena),
-        "runtime": _object_record(arena.memory, arena.used_bytes, runtime_symbol(prefix, arena)),
-        "sidecar": None,
-        "source": _object_record(arena.source_memory, arena.used_bytes, source) if source else None,
+        "runtime": _object_record(
+            arena.memory, arena.used_bytes, arena.guard_bytes, runtime_symbol(prefix, arena)
+        ),
+        "sidecar": {"filename": filename, "size_bytes": arena.used_bytes} if filename else None,
+        "source": _object_record(
+            arena.source_memory, arena.used_bytes, arena.source_guard_bytes, source
+        )
+        if source
+        else None,
     }
 
 
-def _object_record(memory: str, size_bytes: int, symbol: str) -> dict[str, Any]:
+def _object_record(
+    memory: str, used_bytes: int, guard_bytes: int, symbol: str | None
+) -> dict[str, Any]:
     return {
-        "data_offset_bytes": 0,
+        "data_offset_bytes": guard_bytes,
         "memory": memory,
-        "owner": "generated",
-        "size_bytes": size_bytes,
+        "owner": "application" if symbol is None else "generated",
+        "size_bytes": guard_bytes + used_bytes,
         "symbol": symbol,
     }
 

@@ -7,7 +7,7 @@ requests and the finished plan alone, in the plainest way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from helia_aot.errors import InvariantError, Problem
@@ -27,12 +27,14 @@ class _Life:
     size_bytes: int
 
 
-def verify_plan(
+def verify_plan(  # noqa: PLR0913 - each argument is one independent fact of the target
     plan: MemoryPlan,
     requests: Sequence[TensorRequest],
     *,
     memories: Mapping[str, int],
     alignment: int,
+    at_zero: Collection[str] = (),
+    external: bool = False,
 ) -> None:
     """Checks that a plan is right: nothing overlaps, everything is aligned, inside its arena and
     inside its memory.
@@ -42,6 +44,8 @@ def verify_plan(
         requests: The requests that it was made for.
         memories: Capacity of each memory in bytes.
         alignment: Alignment that slots and arenas must have, in bytes.
+        at_zero: Memories that start at address zero.
+        external: Whether the application supplies the arenas.
 
     Raises:
         InvariantError: Something is wrong; every fault found is listed.
@@ -64,6 +68,7 @@ def verify_plan(
         placed = placed_in.get((arena.role, arena.memory), [])
         lives = _lives(placed, owner)
         faults = [*_arena_faults(arena, placed, alignment), *_overlaps(placed, owner, lives)]
+        faults += _guard_faults(arena, alignment, at_zero, external)
         if arena.role == "scratch" and placed:
             faults += _peak_faults(arena, lives.values())
         problems += [Problem(where, reason) for reason in faults]
@@ -112,6 +117,19 @@ def _arena_faults(arena: Arena, placed: Sequence[_Placed], alignment: int) -> It
         yield f"used is {arena.used_bytes}, beyond the capacity of {arena.capacity_bytes}"
     if arena.tensor_count != len(placed):
         yield f"tensor count is {arena.tensor_count}, not {len(placed)}"
+
+
+def _guard_faults(
+    arena: Arena, alignment: int, at_zero: Collection[str], external: bool
+) -> Iterator[str]:
+    if arena.is_external != external:
+        yield "it is wrong about whether the application brings the storage"
+    own = alignment if arena.memory in at_zero and not external else 0
+    is_copied = arena.source_memory != arena.memory
+    source = alignment if is_copied and arena.source_memory in at_zero else 0
+    if (arena.guard_bytes, arena.source_guard_bytes) != (own, source):
+        guards = f"{arena.guard_bytes} and {arena.source_guard_bytes}"
+        yield f"guards are {guards} bytes, not {own} and {source}"
 
 
 def _overlaps(
@@ -176,9 +194,10 @@ def _memory_faults(
 ) -> Iterator[tuple[str, str]]:
     need = dict.fromkeys(memories, 0)
     for arena in plan.arenas:
-        for memory in {arena.memory, arena.source_memory}:
+        guards = {arena.source_memory: arena.source_guard_bytes, arena.memory: arena.guard_bytes}
+        for memory, guard_bytes in guards.items():
             end = -(-need.get(memory, 0) // alignment) * alignment
-            need[memory] = end + arena.used_bytes
+            need[memory] = end + guard_bytes + arena.used_bytes
     for memory, need_bytes in need.items():
         if need_bytes > memories.get(memory, -1):
             yield memory, f"{need_bytes} bytes are placed in {memories.get(memory, 0)}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
@@ -45,6 +45,21 @@ class KnobDomain:
     entries: Mapping[str, str]
     applicable: bool
     reason: str = ""
+
+
+@dataclass(frozen=True)
+class FixedDomain:
+    """What one fixed choice (:mod:`helia_aot.optimization.fixed`) is for one operator.
+
+    Attributes:
+        values: The values that the operator can have on this target with its knob values.
+        value: The one it gets unless an attribute or an input plan says otherwise.
+        set_by: What decides ``value``: a plain default, a heuristic over shape and target, or a knob.
+    """
+
+    values: tuple[str, ...]
+    value: str
+    set_by: Literal["default", "heuristic", "knob"]
 
 
 @dataclass(frozen=True)
@@ -159,7 +174,18 @@ class OperatorFamily(Protocol):
     def lower(
         self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
     ) -> LoweredOperator:
-        """Makes the kernel call and its constants for chosen knob values."""
+        """Makes the kernel call and its constants for chosen values of knobs and fixed choices."""
+        ...
+
+
+@runtime_checkable
+class HasFixedChoices(Protocol):
+    """What a family offers besides :class:`OperatorFamily` when its operators have fixed choices."""
+
+    def fixed(
+        self, graph: Graph, operator: Operator, knobs: Mapping[str, str], target: Target
+    ) -> Mapping[str, FixedDomain]:
+        """Gives the fixed choices of the operator by name, for chosen knob values."""
         ...
 
 

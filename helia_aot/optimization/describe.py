@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from helia_aot.optimization.hints import build_hints
 from helia_aot.optimization.knobs import KNOBS
 from helia_aot.optimization.measurements import measurements_for
-from helia_aot.optimization.plan import KnobChoice, OptimizationPlan, PlanOperator
+from helia_aot.optimization.plan import FixedChoice, KnobChoice, OptimizationPlan, PlanOperator
 from helia_aot.optimization.report import (
     REPORT_SCHEMA_VERSION,
     Alternative,
@@ -38,9 +38,11 @@ class OperatorFacts:
 
 
 def plan_operators(
-    operators: Sequence[ResolvableOperator], choices: Sequence[Mapping[str, KnobChoice]]
+    operators: Sequence[ResolvableOperator],
+    choices: Sequence[Mapping[str, KnobChoice]],
+    fixed_choices: Sequence[Mapping[str, FixedChoice]],
 ) -> list[PlanOperator]:
-    """Gives the operators of a plan, in execution order."""
+    """Gives the operators of a plan with their knobs and fixed choices, in execution order."""
     return [
         PlanOperator(
             id=operator.id.id,
@@ -49,8 +51,9 @@ def plan_operators(
             node_id=operator.id.node_id,
             op_type=operator.op_type,
             knobs=dict(chosen),
+            fixed=dict(fixed),
         )
-        for operator, chosen in zip(operators, choices, strict=True)
+        for operator, chosen, fixed in zip(operators, choices, fixed_choices, strict=True)
     ]
 
 
@@ -59,6 +62,8 @@ def build_report(
     operators: Sequence[ResolvableOperator],
     facts: Sequence[OperatorFacts],
     placement: ConstantPlacement | None,
+    *,
+    alignment: int,
 ) -> OptimizationReport:
     """Gives the report that explains a plan.
 
@@ -67,6 +72,7 @@ def build_report(
         operators: Its operators in the same order, with what each knob means for them.
         facts: Facts about the same operators.
         placement: Where the constants are; None on a target without DTCM.
+        alignment: Alignment of arenas in bytes.
     """
     total_macs = sum(fact.macs for fact in facts)
     rows = [
@@ -95,7 +101,7 @@ def build_report(
         operators=rows,
         measurements=measurements,
         constant_placement=placement,
-        hints=build_hints(plan.operators, rows, measurements, placement),
+        hints=build_hints(plan, rows, measurements, placement, alignment=alignment),
     )
 
 

@@ -13,11 +13,11 @@ from typing import Final
 
 from helia_aot.config.convert import TensorRule
 from helia_aot.config.rules import rule_ids
-from helia_aot.memory.layout import MemoryPlan
+from helia_aot.memory.layout import MemoryPlan, align_up
 from helia_aot.optimization.knobs import KNOBS, Knob
-from helia_aot.optimization.measurements import PLACEMENT_SETTING
-from helia_aot.optimization.plan import PlanOperator
+from helia_aot.optimization.plan import OptimizationPlan, PlanOperator
 from helia_aot.optimization.report import (
+    PLACEMENT_SETTING,
     Alternative,
     ConstantPlacement,
     Hint,
@@ -37,27 +37,32 @@ class _Improvable:
 
 
 def build_hints(
-    plan_operators: Sequence[PlanOperator],
+    plan: OptimizationPlan,
     report_operators: Sequence[ReportOperator],
     measurements: Mapping[str, Sequence[MeasurementRecord]],
     placement: ConstantPlacement | None,
+    *,
+    alignment: int = 1,
 ) -> list[Hint]:
     """Gives the hints of a conversion: one for each knob that has something to offer, then
     placement.
 
     Args:
-        plan_operators: The choices, in execution order.
-        report_operators: The facts of the same operators in the same order.
+        plan: The choices.
+        report_operators: The facts of its operators in the same order.
         measurements: Records of this target and core by setting; without one a hint names no gain.
         placement: The constant placement facts, or None on a target without DTCM.
+        alignment: Alignment of arenas in bytes; constants fit where they do with their padding.
     """
     total_macs = sum(operator.macs for operator in report_operators)
     hints: list[Hint] = []
     for knob in KNOBS.values():
-        found = _improvable(knob, plan_operators, report_operators)
+        found = _improvable(knob, plan.operators, report_operators)
         if found:
             hints.append(_knob_hint(knob, found, total_macs, measurements.get(knob.name, ())))
-    moved = _placement_hint(placement, measurements.get(PLACEMENT_SETTING, ()))
+    if any(tensor.role == "constant" and tensor.set_by == "plan" for tensor in plan.tensors):
+        return hints
+    moved = _placement_hint(placement, measurements.get(PLACEMENT_SETTING, ()), alignment)
     return [*hints, moved] if moved is not None else hints
 
 
@@ -157,12 +162,15 @@ def _knob_message(
 
 
 def _placement_hint(
-    placement: ConstantPlacement | None, records: Sequence[MeasurementRecord]
+    placement: ConstantPlacement | None, records: Sequence[MeasurementRecord], alignment: int
 ) -> Hint | None:
     if placement is None or placement.cold_source is None or placement.id_specific_constant_rules:
         return None
     outside_bytes = sum(placement.constant_bytes_outside_tcm.values())
-    if not 0 < outside_bytes <= placement.dtcm_free_bytes:
+    padded_bytes = sum(
+        align_up(used, alignment) for used in placement.constant_bytes_outside_tcm.values()
+    )
+    if not 0 < padded_bytes <= placement.dtcm_free_bytes:
         return None
     read_from = ", ".join(placement.constant_bytes_outside_tcm)
     return Hint(
@@ -183,10 +191,17 @@ def _placement_hint(
 
 
 def _measured(records: Sequence[MeasurementRecord], value: str) -> str:
-    gains = [
-        f"{record.gain:.2f}x on {record.subject}"
-        + (f" ({record.accuracy})" if record.accuracy not in ("", "exact") else "")
-        for record in records
-        if record.value == value and record.gain > 1.0
-    ]
-    return f"; measured: {', '.join(gains)}" if gains else ""
+    """Gives the measured gains of a value, null results included, with what they hold under."""
+    gains: dict[str, list[str]] = {}
+    for record in records:
+        if record.value == value:
+            gain = f"{record.gain:.2f}x" if record.gain > 1.0 else "no gain"
+            gains.setdefault(_conditions(record), []).append(f"{gain} on {record.subject}")
+    groups = [", ".join(found) + under for under, found in gains.items()]
+    return f"; measured: {'; '.join(groups)}" if groups else ""
+
+
+def _conditions(record: MeasurementRecord) -> str:
+    accuracy = "" if record.accuracy == "exact" else record.accuracy
+    known = [text for text in (accuracy, record.conditions) if text]
+    return f" ({'; '.join(known)})" if known else ""

@@ -2,8 +2,9 @@
 """The registry of knobs: one declaration feeds options, schemas, report, search space and
 documentation.
 
-A knob is a per-operator mechanism with a closed set of values. ``auto`` is not a value: it is the
-request that the knob's table column, chosen by the goal, resolves. The table never measures.
+A knob is a mechanism of an operator (``KNOBS``) or of the whole module (``MODEL_KNOBS``) with a
+closed set of values. ``auto`` is not a value: it is the request that the knob's table column, chosen
+by the goal, resolves. The table never measures.
 """
 
 from __future__ import annotations
@@ -96,4 +97,23 @@ KERNEL: Final = Knob(
 )
 
 KNOBS: Final[Mapping[str, Knob]] = {knob.name: knob for knob in (ACCUMULATION, KERNEL)}
-"""All knobs by name."""
+"""All knobs of operators by name."""
+
+PLANNER: Final = Knob(
+    name="planner",
+    values=("greedy", "greedy_by_size", "hill_climb"),
+    default="hill_climb",
+    approximate=frozenset(),
+    auto_table=dict.fromkeys(GOALS, "hill_climb"),
+    auto_table_approximate={},
+    applies_to="the scratch arenas of the module; set with memory.planner",
+    text="How scratch memory is planned. Every value gives identical output.",
+    value_texts={
+        "greedy": "first fit in the order of the operators",
+        "greedy_by_size": "first fit from the largest tensor to the smallest",
+        "hill_climb": "local search over the order of first fit",
+    },
+)
+
+MODEL_KNOBS: Final[Mapping[str, Knob]] = {knob.name: knob for knob in (PLANNER,)}
+"""All knobs of the whole module by name."""

@@ -5,19 +5,11 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import Final
 
 import yaml
 from pydantic import TypeAdapter
 
-from helia_aot.optimization.knobs import KNOBS
-from helia_aot.optimization.report import MeasurementRecord
-
-PLACEMENT_SETTING: Final = "constant_destination_memory"
-"""The setting that places constants."""
-
-SETTINGS: Final[tuple[str, ...]] = ("goal", "allow_approximate", *KNOBS, PLACEMENT_SETTING)
-"""Every setting of the optimization guide, by its key in the configuration."""
+from helia_aot.optimization.report import SETTINGS, MeasurementRecord
 
 
 @cache

@@ -12,20 +12,37 @@ or removing a field, or changing what one means, increments it.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from helia_aot.config.base import StrictModel
-from helia_aot.optimization.knobs import AUTO, KNOBS, Goal
+from helia_aot.memory.requests import Role
+from helia_aot.optimization.budgets import budget_schema
+from helia_aot.optimization.fixed import FIXED, SetBy
+from helia_aot.optimization.knobs import AUTO, KNOBS, MODEL_KNOBS, Goal, Knob
+from helia_aot.optimization.schema_rules import (
+    AUTOMATIC,
+    choice_enums,
+    per_fixed,
+    per_knob,
+    provenance_is_consistent,
+    rule_exactly_for_operator,
+    rule_exactly_for_rule,
+)
 
 PLAN_SCHEMA_VERSION: Literal[1] = 1
 
 
 class RuleRef(StrictModel):
-    """The ``operators[]`` rule that set a knob."""
+    """The rule that set a choice: of ``operators[]`` for a knob, of ``memory.tensors[]`` for a
+    tensor.
+    """
 
-    index: int = Field(..., ge=0, description="Position of the rule in operators[]")
+    index: int = Field(
+        ..., ge=0, description="Position of the rule in operators[], or in memory.tensors[]"
+    )
     type: str = Field(..., description="The rule's type")
     id: str | list[str] | None = Field(None, description="The rule's id")
 
@@ -33,10 +50,12 @@ class RuleRef(StrictModel):
 class KnobSource(StrictModel):
     """Who asked for a knob's value; ``rule`` is set exactly when ``kind`` is ``operator``."""
 
+    model_config = ConfigDict(json_schema_extra=rule_exactly_for_operator)
+
     kind: Literal["operator", "model", "default", "plan"] = Field(
         ...,
         description=(
-            "An operators[] rule, the model-wide optimization section, neither, or an input plan"
+            "An operators[] rule, the model-wide setting (even auto), neither, or an input plan"
         ),
     )
     rule: RuleRef | None = Field(None, description="The operators[] rule, when kind is operator")
@@ -49,11 +68,14 @@ class KnobSource(StrictModel):
 
 
 class KnobChoice(StrictModel):
-    """The resolved value of one knob for one operator.
+    """The resolved value of one knob, for one operator or for the module.
 
     ``resolved_by`` agrees with ``requested``: ``explicit`` means a value was asked for and used as
-    given; ``auto_table`` and ``auto_heuristic`` mean that ``auto`` was requested.
+    given; ``auto_table`` and ``auto_heuristic`` mean that ``auto`` was requested, by someone or,
+    where ``source.kind`` is ``default``, by nobody.
     """
+
+    model_config = ConfigDict(json_schema_extra=provenance_is_consistent)
 
     value: str = Field(..., description="The value used")
     requested: str = Field(..., description="The value asked for, possibly auto")
@@ -76,10 +98,14 @@ class KnobChoice(StrictModel):
     def _provenance_is_consistent(self) -> KnobChoice:
         if self.resolved_by in ("explicit", "plan") and self.value != self.requested:
             raise ValueError(f"resolved_by {self.resolved_by!r} needs value equal to requested")
-        if self.resolved_by in ("auto_table", "auto_heuristic") and self.requested != AUTO:
-            raise ValueError(f"resolved_by {self.resolved_by!r} needs requested to be 'auto'")
+        if (self.resolved_by in AUTOMATIC) != (self.requested == AUTO):
+            raise ValueError(
+                f"resolved_by {self.resolved_by!r} does not go with requested {self.requested!r}"
+            )
         if (self.resolved_by == "plan") != (self.source.kind == "plan"):
             raise ValueError("resolved_by 'plan' and source.kind 'plan' go together")
+        if self.source.kind == "default" and self.requested != AUTO:
+            raise ValueError("source.kind 'default' needs requested to be 'auto'")
         return self
 
 
@@ -87,8 +113,12 @@ class FixedChoice(StrictModel):
     """A choice that changes numerics or speed, but is not a knob."""
 
     value: str = Field(..., description="The value used")
-    set_by: Literal["attribute", "default", "heuristic", "knob", "plan"] = Field(
-        ..., description="What set it"
+    set_by: SetBy = Field(
+        ...,
+        description=(
+            "What set it: operators[].attributes, a default, a heuristic over shape and target, a "
+            "knob, or an input plan"
+        ),
     )
 
 
@@ -115,22 +145,26 @@ class PlanOperator(StrictModel):
     knobs: dict[str, KnobChoice] = Field(
         default_factory=dict,
         description="Resolved choice per knob, for the knobs that exist for this operator",
+        json_schema_extra=per_knob(choice_enums),
     )
     fixed: dict[str, FixedChoice] = Field(
-        default_factory=dict, description="Choices that are not knobs, with what set them"
+        default_factory=dict,
+        description=(
+            "Choices that change numerics or speed but are not knobs, with what set them; one that "
+            "is left out is derived anew when the plan is reproduced"
+        ),
+        json_schema_extra=per_fixed,
     )
 
     @model_validator(mode="after")
-    def _knobs_are_registered(self) -> PlanOperator:
-        faults: list[str] = []
-        for name, choice in self.knobs.items():
-            if name not in KNOBS:
-                faults.append(f"unknown knob {name!r}; known: {', '.join(sorted(KNOBS))}")
-                continue
-            if choice.value not in KNOBS[name].values:
-                faults.append(f"knob {name!r} has no value {choice.value!r}")
-            if choice.requested not in (AUTO, *KNOBS[name].values):
-                faults.append(f"knob {name!r} cannot be requested as {choice.requested!r}")
+    def _choices_are_registered(self) -> PlanOperator:
+        faults = _knob_faults(self.knobs, KNOBS)
+        for name, fixed in self.fixed.items():
+            if name not in FIXED:
+                faults.append(f"unknown fixed choice {name!r}; known: {', '.join(sorted(FIXED))}")
+            elif fixed.value not in FIXED[name].values:
+                known = ", ".join(FIXED[name].values)
+                faults.append(f"fixed choice {name!r} has no value {fixed.value!r}, only {known}")
         if faults:
             raise ValueError("; ".join(faults))
         return self
@@ -167,9 +201,74 @@ class PlanOptimization(StrictModel):
     allow_approximate: bool
     knobs: dict[str, KnobChoice] = Field(
         default_factory=dict,
-        max_length=0,
-        description="Reserved for model-level choices; empty today",
+        description="Resolved choice per knob of the whole module, e.g. the memory planner",
+        json_schema_extra=per_knob(choice_enums, MODEL_KNOBS),
     )
+    planner_options: dict[str, Annotated[int, Field(ge=0)]] = Field(
+        default_factory=dict,
+        description="Options that the planner ran with, as memory.planner_options; empty for none",
+    )
+    budget: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict,
+        description=(
+            "Upper limits of optimization.budget by name. Conversion checked those it knows; a search "
+            "holds every candidate to the others"
+        ),
+        json_schema_extra=budget_schema,
+    )
+
+    @model_validator(mode="after")
+    def _knobs_are_registered(self) -> PlanOptimization:
+        if faults := _knob_faults(self.knobs, MODEL_KNOBS):
+            raise ValueError("; ".join(faults))
+        return self
+
+
+class PlanTensor(StrictModel):
+    """Where one tensor lives; for a staged constant also where its payload comes from."""
+
+    model_config = ConfigDict(json_schema_extra=rule_exactly_for_rule)
+
+    id: str = Field(
+        ...,
+        description="Tensor id as in memory.tensors[].id and the residency report, e.g. '12'",
+    )
+    role: Role = Field(..., description="How the storage is used")
+    memory: str = Field(..., description="Memory that kernels see the tensor in")
+    source_memory: str = Field(
+        ...,
+        description=(
+            "Memory that the image carries the payload in; differs from memory exactly for a "
+            "constant that is staged, i.e. copied to memory before the first run"
+        ),
+    )
+    set_by: Literal["rule", "attribute", "default", "plan"] = Field(
+        ...,
+        description=(
+            "A memory.tensors[] rule, the scratch_placement of operators[].attributes, the "
+            "planner's own choice, or an input plan"
+        ),
+    )
+    rule: RuleRef | None = Field(
+        None,
+        description=(
+            "The memory.tensors[] rule, when set_by is rule: the one that set "
+            "constant_destination_memory where a rule stages the constant, else memory"
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _placement_is_consistent(self) -> PlanTensor:
+        if (self.rule is not None) != (self.set_by == "rule"):
+            raise ValueError("rule must be set exactly when set_by is 'rule'")
+        if self.role != "constant" and self.memory != self.source_memory:
+            raise ValueError(f"a {self.role} tensor has no source_memory other than its memory")
+        return self
+
+    @property
+    def is_staged(self) -> bool:
+        """Whether the tensor is copied to its memory before the first run."""
+        return self.source_memory != self.memory
 
 
 class OptimizationPlan(StrictModel):
@@ -182,8 +281,28 @@ class OptimizationPlan(StrictModel):
     platform: PlatformIdentity
     optimization: PlanOptimization
     operators: list[PlanOperator]
-    tensors: list[dict[str, Any]] = Field(
+    tensors: list[PlanTensor] = Field(
         default_factory=list,
-        max_length=0,
-        description="Reserved for per-tensor choices such as placement; empty today",
+        description=(
+            "Where tensors live: every constant, and every other tensor that a rule or a plan "
+            "placed. An entry binds when the plan is reproduced; a tensor without an entry is "
+            "placed by the rules and the planner"
+        ),
     )
+
+
+def _knob_faults(choices: Mapping[str, KnobChoice], knobs: Mapping[str, Knob]) -> list[str]:
+    faults: list[str] = []
+    for name, choice in choices.items():
+        knob = knobs.get(name)
+        if knob is None:
+            faults.append(f"unknown knob {name!r}; known: {', '.join(sorted(knobs))}")
+            continue
+        if choice.value not in knob.values:
+            known = ", ".join(knob.values)
+            faults.append(f"knob {name!r} has no value {choice.value!r}, only {known}")
+        if choice.requested not in (AUTO, *knob.values):
+            faults.append(f"knob {name!r} cannot be requested as {choice.requested!r}")
+        if choice.approximate and choice.value not in knob.approximate:
+            faults.append(f"knob {name!r} is not approximate as {choice.value!r}")
+    return faults

@@ -7,13 +7,21 @@ between releases.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from helia_aot.config.base import StrictModel
+from helia_aot.optimization.knobs import KNOBS
+from helia_aot.optimization.schema_rules import alternative_enums, per_knob, per_setting
 
 REPORT_SCHEMA_VERSION: Literal[1] = 1
+
+PLACEMENT_SETTING: Final = "constant_destination_memory"
+"""The setting that places constants."""
+
+SETTINGS: Final[tuple[str, ...]] = ("goal", "allow_approximate", *KNOBS, PLACEMENT_SETTING)
+"""Every setting of the optimization guide, by its key in the configuration."""
 
 
 class Alternative(StrictModel):
@@ -43,17 +51,29 @@ class ReportOperator(StrictModel):
         ..., description="Shapes of the operator's 'inputs' and 'outputs'"
     )
     alternatives: dict[str, list[Alternative]] = Field(
-        default_factory=dict, description="Alternatives of each knob that exists for this operator"
+        default_factory=dict,
+        description="Alternatives of each knob that exists for this operator",
+        json_schema_extra=per_knob(alternative_enums),
     )
+
+    @model_validator(mode="after")
+    def _alternatives_are_registered(self) -> ReportOperator:
+        for name, alternatives in self.alternatives.items():
+            if name not in KNOBS:
+                raise ValueError(f"unknown knob {name!r}; known: {', '.join(sorted(KNOBS))}")
+            for alternative in alternatives:
+                if alternative.value not in KNOBS[name].values:
+                    raise ValueError(f"knob {name!r} has no value {alternative.value!r}")
+        return self
 
 
 class MeasurementRecord(StrictModel):
     """One published measurement of a setting."""
 
-    setting: str
-    value: str
+    setting: str = Field(..., description="The setting, by its key in the configuration")
+    value: str = Field(..., description="The value that was measured against the default")
     target: str = Field(..., description="Platform that it was measured on")
-    core: str
+    core: str = Field(..., description="Core of that platform")
     versions: dict[str, str] = Field(..., description="Versions of the software measured")
     subject: str = Field(..., description="Layer or model that was measured")
     gain: float = Field(..., gt=0, description="Speed ratio over the setting's default")
@@ -65,25 +85,42 @@ class MeasurementRecord(StrictModel):
 class ConstantPlacement(StrictModel):
     """Constants outside TCM against DTCM left free, within ``memory.constraints``."""
 
-    constant_bytes_outside_tcm: dict[str, int]
-    constant_bytes_in_tcm: int
-    dtcm_budget_bytes: int
-    dtcm_free_bytes: int
-    id_specific_constant_rules: int
-    cold_source: str | None
+    constant_bytes_outside_tcm: dict[str, int] = Field(
+        ..., description="Bytes of constants that kernels read from other memories, by memory"
+    )
+    constant_bytes_in_tcm: int = Field(
+        ..., description="Bytes of constants that kernels read from tightly coupled memory"
+    )
+    dtcm_budget_bytes: int = Field(
+        ..., description="Bytes of DTCM that the module may use: its size, or memory.constraints"
+    )
+    dtcm_free_bytes: int = Field(
+        ..., description="Bytes of that budget that the module leaves free"
+    )
+    id_specific_constant_rules: int = Field(
+        ..., description="Rules of memory.tensors that name constants by id, which pins them"
+    )
+    cold_source: str | None = Field(
+        ...,
+        description="The memory that all constants outside TCM come from; null if several or none",
+    )
 
 
 class Hint(StrictModel):
     """One optimization hint: a fact about an alternative that applies."""
 
-    setting: str
-    message: str
-    current: str
-    alternative: str
+    setting: str = Field(..., description="The setting, by its key in the configuration")
+    message: str = Field(..., description="The fact in one sentence, with any measured gain")
+    current: str = Field(..., description="What the conversion does now")
+    alternative: str = Field(..., description="What it could do")
     yaml: str = Field(..., description="The lines of YAML that set the alternative")
-    operators: list[str] = Field(default_factory=list)
-    mac_share: float | None = None
-    facts: dict[str, Any] = Field(default_factory=dict)
+    operators: list[str] = Field(
+        default_factory=list, description="Ids of the operators that would change"
+    )
+    mac_share: float | None = Field(
+        None, description="Their share of total_macs, which is not a share of run time"
+    )
+    facts: dict[str, Any] = Field(default_factory=dict, description="Numbers behind the message")
 
 
 class OptimizationReport(StrictModel):
@@ -100,6 +137,18 @@ class OptimizationReport(StrictModel):
         description=(
             "Measurements for this target and core, keyed by setting; every setting has an entry"
         ),
+        json_schema_extra=per_setting(SETTINGS),
     )
-    constant_placement: ConstantPlacement | None
-    hints: list[Hint]
+    constant_placement: ConstantPlacement | None = Field(
+        ..., description="Where constants are; null on a target without DTCM"
+    )
+    hints: list[Hint] = Field(..., description="The hints that the results print")
+
+    @model_validator(mode="after")
+    def _every_setting_has_its_records(self) -> OptimizationReport:
+        if set(self.measurements) != set(SETTINGS):
+            raise ValueError(f"measurements must have the entries {', '.join(SETTINGS)}")
+        for setting, records in self.measurements.items():
+            if any(record.setting != setting for record in records):
+                raise ValueError(f"measurements of {setting!r} hold a record of another setting")
+        return self

@@ -19,6 +19,14 @@ class MemoryRegion(StrictModel):
     volatile: bool = Field(..., description="Loses its content without power; can hold scratch")
     executable: bool = Field(..., description="Code can run from it")
     tcm: bool = Field(..., description="Tightly coupled: one access a cycle, behind no cache")
+    address: int | None = Field(
+        None,
+        ge=0,
+        description=(
+            "First address on the target, where known. Storage in a memory at 0 gets a guard, since "
+            "an arena at address 0 would look like a null pointer"
+        ),
+    )
 
 
 class Cache(StrictModel):
@@ -110,6 +118,11 @@ class Platform(StrictModel):
     def memory_sizes(self) -> dict[str, int]:
         """Bytes of every memory by name."""
         return {name: memory.size_bytes for name, memory in self.memories.items()}
+
+    @property
+    def memories_at_zero(self) -> frozenset[str]:
+        """Names of the memories that are known to start at address zero."""
+        return frozenset(name for name, memory in self.memories.items() if memory.address == 0)
 
     @property
     def tcm_memories(self) -> tuple[str, ...]:

@@ -180,6 +180,22 @@ class SimulatorRunner:
                     "set module.kernels to bundled",
                 )
             )
+        if not conversion.module.allocates_arenas:
+            problems.append(
+                Problem(
+                    "memory.allocate_arenas",
+                    "the module leaves its arenas to an application",
+                    "set memory.allocate_arenas to true",
+                )
+            )
+        if not conversion.module.hydrates_constants:
+            problems.append(
+                Problem(
+                    "memory.auto_hydrate_constants",
+                    "the module leaves copying its staged constants to an application",
+                    "set memory.auto_hydrate_constants to true",
+                )
+            )
         if settings.warmups + settings.repeats > MAX_WINDOWS - _FIXED_WINDOWS:
             limit = MAX_WINDOWS - _FIXED_WINDOWS
             problems.append(Problem("settings", f"more than {limit} warm-ups and repeats"))

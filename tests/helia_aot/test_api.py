@@ -8,16 +8,17 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY
 
-from helia_aot.api import Conversion, convert, write_module
+from helia_aot.api import Conversion, convert, output_path, write_module, write_output
 from helia_aot.config.convert import ConvertConfig
 from helia_aot.errors import EmitError, PlanError
 from helia_aot.optimization.plan import OptimizationPlan
-from helia_aot.optimization.read_plan import read_plan
+from helia_aot.optimization.read import read_plan
 
 
 def digits(path: Path, **sections: object) -> ConvertConfig:
@@ -34,7 +35,7 @@ from helia_aot.api import convert
 from helia_aot.config.convert import ConvertConfig
 config = ConvertConfig.model_validate({"model": {"path": sys.argv[1]}, "memory": {"dump_residency_json": True}})
 for file in convert(config).module.files:
-    print(file.path, hashlib.sha256(file.text.encode()).hexdigest())
+    print(file.path, hashlib.sha256(file.content).hexdigest())
 """
 
 
@@ -63,7 +64,7 @@ def test_a_plan_gives_the_same_c_and_then_changes_nothing(
     first = convert(digits(digits_model, optimization={"kernel": kernel}))
     second = convert(digits(digits_model), plan=first.plan)
     third = convert(digits(digits_model), plan=second.plan)
-    assert second.receipt == "applied 10 of 10 choices of the plan"
+    assert second.receipt == "applied 11 of 11 choices and 44 of 44 placements of the plan"
     changed = {path for path, text in texts(first).items() if texts(second)[path] != text}
     assert changed <= {"aot_plan.json", "aot_report.json"}
     assert texts(third) == texts(second)
@@ -142,15 +143,85 @@ def test_a_full_disk_leaves_nothing_behind(
     conversion = convert(digits(digits_model))
     folder = write_module(conversion, tmp_path / "module")
     before = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-    write_text = Path.write_text
+    write_bytes = Path.write_bytes
 
-    def fail(path: Path, *args: object, **kwargs: object) -> int:
+    def fail(path: Path, data: bytes) -> int:
         if path.name.endswith("_model.c"):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        return write_text(path, *args, **kwargs)  # type: ignore[arg-type]
+        return write_bytes(path, data)
 
-    monkeypatch.setattr(Path, "write_text", fail)
+    monkeypatch.setattr(Path, "write_bytes", fail)
     with pytest.raises(EmitError, match="No space left on device"):
         write_module(conversion, folder, force=True)
     assert {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == before
     assert [p.name for p in tmp_path.iterdir()] == ["module"]
+
+
+def archive_config(model: Path, path: Path, **top: object) -> ConvertConfig:
+    return digits(model, module={"path": path}, memory={"dump_residency_json": True}, **top)
+
+
+def test_a_path_that_ends_in_zip_gives_an_archive(digits_model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "new" / "net.zip"
+    conversion = convert(archive_config(digits_model, path))
+    assert write_output(conversion) == output_path(conversion.config) == path
+    with zipfile.ZipFile(path) as archive:
+        names = set(archive.namelist())
+    for name in ("aot_plan.json", "aot_report.json", "aot_residency.json", "CMakeLists.txt"):
+        assert f"helia_aot_nn/{name}" in names
+    assert [p.name for p in path.parent.iterdir()] == ["net.zip"]
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_folder_may_be_called_like_an_archive(digits_model: Path, tmp_path: Path) -> None:
+    config = digits(digits_model, module={"path": tmp_path, "name": "net.zip"})
+    assert write_output(convert(config)) == tmp_path / "net.zip"
+    assert (tmp_path / "net.zip" / "aot_plan.json").exists()
+
+
+def test_an_existing_archive_is_not_touched_without_force(
+    digits_model: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "net.zip"
+    first = write_output(convert(archive_config(digits_model, path))).read_bytes()
+    other = {"optimization": {"kernel": "generic"}}
+    with pytest.raises(EmitError, match="--force"):
+        write_output(convert(archive_config(digits_model, path, **other)))
+    assert path.read_bytes() == first
+    write_output(convert(archive_config(digits_model, path, force=True, **other)))
+    assert path.read_bytes() != first
+    write_output(convert(archive_config(digits_model, path, force=True)))
+    assert path.read_bytes() == first
+
+
+@pytest.mark.parametrize("content", ["text", "other archive", "damaged", "folder"])
+def test_force_never_replaces_what_is_no_archive_of_a_module(
+    content: str, digits_model: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "photos.zip"
+    if content == "folder":
+        path.mkdir()
+    elif content == "other archive":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("photos/includes.jpg", "x")
+    else:
+        path.write_bytes(b"PK\x05\x06" + bytes(9) if content == "damaged" else b"my notes")
+    with pytest.raises(EmitError, match="not a generated module"):
+        write_output(convert(archive_config(digits_model, path, force=True)))
+    assert path.exists()
+
+
+def test_a_full_disk_leaves_the_old_archive(
+    digits_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "net.zip"
+    first = write_output(convert(archive_config(digits_model, path))).read_bytes()
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(EmitError, match="No space left on device"):
+        write_output(convert(archive_config(digits_model, path, force=True)))
+    assert path.read_bytes() == first
+    assert [p.name for p in tmp_path.iterdir()] == ["net.zip"]

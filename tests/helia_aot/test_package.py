@@ -29,9 +29,10 @@ def test_other_names_do_not_exist() -> None:
         helia_aot.nothing  # noqa: B018 - the access itself is the test
 
 
-def test_import_is_light() -> None:
+@pytest.mark.parametrize("package", ["helia_aot", "helia_aot.optimization"])
+def test_import_is_light(package: str) -> None:
     program = (
-        "import helia_aot, sys; sys.stdout.write(str({'numpy', 'pydantic'} & set(sys.modules)))"
+        f"import {package}, sys; sys.stdout.write(str({{'numpy', 'pydantic'}} & set(sys.modules)))"
     )
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT

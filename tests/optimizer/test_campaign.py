@@ -19,7 +19,7 @@ from synthetic_campaign import SilentProgress
 from helia_aot.api import convert
 from helia_aot.config.options import parse_convert_options
 from helia_aot.errors import HeliaError
-from helia_aot.optimization.read_plan import read_plan
+from helia_aot.optimization.read import read_plan
 from helia_aot.optimization.write import dump_json
 from optimizer.campaign import run_campaign
 from optimizer.config import CampaignConfig

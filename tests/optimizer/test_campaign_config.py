@@ -78,6 +78,13 @@ def test_a_search_does_not_start_from_a_plan(tmp_path: Path) -> None:
     assert "convert.optimization.plan" in problems(text, tmp_path)
 
 
+def test_limits_that_only_a_measurement_knows_are_not_ignored(tmp_path: Path) -> None:
+    budget = "{dtcm_bytes: 65536, cycles: 5, flash_bytes: 7}"
+    text = f"convert: {{model: {{path: m.tflite}}, optimization: {{budget: {budget}}}}}"
+    found = problems(text, tmp_path)
+    assert set(found) == {f"convert.optimization.budget.{n}" for n in ("cycles", "flash_bytes")}
+
+
 def test_a_campaign_without_a_model_says_how_to_give_one(tmp_path: Path) -> None:
     assert "convert" in problems("name: empty\n", tmp_path)
 

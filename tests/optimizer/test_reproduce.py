@@ -26,6 +26,8 @@ def test_every_setting_comes_back_from_the_command() -> None:
                 "constraints": [{"name": "dtcm", "max_size": 1000}],
                 "tensors": [{"type": "constant", "attributes": {"memory": "mram"}}],
                 "dump_residency_json": True,
+                "allocate_arenas": False,
+                "planner_options": {"seed": 7},
             },
             "platform": {"memories": {"dtcm": 100000}, "speeds_mhz": [96]},
             "operators": [{"type": "CONV_2D", "optimization": {"kernel": "generic"}}],

@@ -67,4 +67,6 @@ def test_placement_macros_follow_the_memories():
     assert '#define NET_PUT_IN_DTCM __attribute__((section(".bss.helia.dtcm")))' in header
     assert '#define NET_PUT_IN_DTCM_INIT __attribute__((section(".data.helia.dtcm")))' in header
     assert '#define NET_PUT_IN_MRAM_INIT __attribute__((section(".rodata.helia.mram")))' in header
+    assert '#define NET_PUT_IN_ITCM_CODE __attribute__((section(".text.helia.itcm")))' in header
+    assert "NET_PUT_IN_DTCM_CODE" not in header  # it cannot hold code
     assert "PSRAM" not in header

@@ -77,3 +77,23 @@ def test_sizes_agree_with_the_memory_plan(models_dir):
     assert result.measurement.ram_bytes == dtcm.total_bytes
     mram = result.measurement.sections["mram"]
     assert result.measurement.flash_bytes == mram.total_bytes + dtcm.data_bytes
+
+
+def test_budgets_mean_the_same_before_and_after_measuring(models_dir):
+    names = ("ram_bytes", "flash_bytes", "constant_bytes", "dtcm_bytes", "mram_bytes")
+    staged = {"memory": "mram", "constant_destination_memory": "dtcm"}
+    config = {
+        "model": {"path": models_dir / "kws_ref_model.tflite"},
+        "memory": {"tensors": [{"type": "constant", "attributes": staged}]},
+        "optimization": {"budget": dict.fromkeys(names, 1e9)},
+    }
+    conversion = convert(ConvertConfig.model_validate(config))
+    known = {use.budget.name: use.used_bytes for use in conversion.budget}
+    (result,) = check_samples(conversion, models_dir, "kws_ref_model", 1, ONCE)
+    measured = result.measurement
+    # The rest is code and what the C library needs.
+    assert known["ram_bytes"] <= measured.ram_bytes < known["ram_bytes"] + 1024
+    assert known["dtcm_bytes"] <= measured.sections["dtcm"].total_bytes
+    code_bytes = sum(sections.text_bytes for sections in measured.sections.values())
+    assert known["flash_bytes"] + measured.code_bytes <= measured.flash_bytes
+    assert measured.flash_bytes < known["flash_bytes"] + code_bytes + 8192

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthetic_campaign import synthetic_plan, synthetic_space
 
+from helia_aot.optimization.plan import FixedChoice, PlanTensor
 from search_spaces.errors import SpaceError
 from search_spaces.plans import apply, plan_key
 from search_spaces.space import Choice
@@ -61,3 +62,20 @@ def test_apply_lists_every_choice_that_does_not_fit() -> None:
 def test_the_baseline_is_a_point_of_its_space() -> None:
     plan, space = synthetic_space(3)
     assert plan_key(apply(plan, space.choices(space.baseline))) == plan_key(plan)
+
+
+def test_apply_leaves_out_what_the_compiler_derived() -> None:
+    plan = synthetic_plan(2)
+    fixed = {
+        "lut_mode": FixedChoice(value="per_op", set_by="plan"),
+        "weight_layout": FixedChoice(value="packed", set_by="knob"),
+    }
+    first = plan.operators[0].model_copy(update={"fixed": fixed})
+    tensors = [
+        PlanTensor(id=name, role="constant", memory="dtcm", source_memory="dtcm", set_by=set_by)
+        for name, set_by in (("1", "default"), ("2", "plan"))
+    ]
+    plan = plan.model_copy(update={"operators": [first, *plan.operators[1:]], "tensors": tensors})
+    candidate = apply(plan, choices(["generic"]))
+    assert list(candidate.operators[0].fixed) == ["lut_mode"]
+    assert [tensor.id for tensor in candidate.tensors] == ["2"]

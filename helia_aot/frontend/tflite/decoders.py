@@ -67,14 +67,20 @@ def _padding(code: int) -> Padding:
     return _PADDINGS[code]
 
 
+def _positive(number: int, what: str) -> int:
+    if number < 1:
+        raise ValueError(f"{what} is {number}")
+    return number
+
+
 def _convolution(table: Any) -> ConvolutionAttributes:
     options = _options(tflite.Conv2DOptions, table)
     return ConvolutionAttributes(
         padding=_padding(options.Padding()),
-        stride_h=options.StrideH(),
-        stride_w=options.StrideW(),
-        dilation_h=options.DilationHFactor(),
-        dilation_w=options.DilationWFactor(),
+        stride_h=_positive(options.StrideH(), "stride height"),
+        stride_w=_positive(options.StrideW(), "stride width"),
+        dilation_h=_positive(options.DilationHFactor(), "dilation height"),
+        dilation_w=_positive(options.DilationWFactor(), "dilation width"),
         activation=_activation(options.FusedActivationFunction()),
     )
 
@@ -83,10 +89,10 @@ def _depthwise(table: Any) -> ConvolutionAttributes:
     options = _options(tflite.DepthwiseConv2DOptions, table)
     return ConvolutionAttributes(
         padding=_padding(options.Padding()),
-        stride_h=options.StrideH(),
-        stride_w=options.StrideW(),
-        dilation_h=options.DilationHFactor(),
-        dilation_w=options.DilationWFactor(),
+        stride_h=_positive(options.StrideH(), "stride height"),
+        stride_w=_positive(options.StrideW(), "stride width"),
+        dilation_h=_positive(options.DilationHFactor(), "dilation height"),
+        dilation_w=_positive(options.DilationWFactor(), "dilation width"),
         activation=_activation(options.FusedActivationFunction()),
         depth_multiplier=options.DepthMultiplier(),
     )
@@ -96,10 +102,10 @@ def _pool(table: Any) -> PoolAttributes:
     options = _options(tflite.Pool2DOptions, table)
     return PoolAttributes(
         padding=_padding(options.Padding()),
-        stride_h=options.StrideH(),
-        stride_w=options.StrideW(),
-        filter_h=options.FilterHeight(),
-        filter_w=options.FilterWidth(),
+        stride_h=_positive(options.StrideH(), "stride height"),
+        stride_w=_positive(options.StrideW(), "stride width"),
+        filter_h=_positive(options.FilterHeight(), "filter height"),
+        filter_w=_positive(options.FilterWidth(), "filter width"),
         activation=_activation(options.FusedActivationFunction()),
     )
 

@@ -123,6 +123,57 @@ def test_staged_constants_count_in_both_memories(convert: Convert) -> None:
     )
 
 
+BUDGET = (
+    *("--optimization.budget.dtcm_bytes", "100000"),
+    *("--optimization.budget.ram_bytes", "100000"),
+    *("--optimization.budget.cycles", "2000000"),
+)
+
+
+def test_budgets_show_use_and_limit(convert: Convert) -> None:
+    out = convert(MODEL, *BUDGET).out
+    table = [line.split() for line in out.partition("Budget")[2].splitlines()[1:5]]
+    assert table[0] == ["Name", "Used", "Limit", "Share", "Enforced", "by"]
+    assert table[1][0::2] == ["dtcm_bytes", "bytes", "bytes", "conversion"]
+    assert table[2][:3] == ["ram_bytes", "at", "least"]
+    assert table[3] == ["cycles", "-", "2,000,000", "cycles", "-", "search"]
+    assert "Budget" not in convert(MODEL, "--force").out
+
+
+def test_budgets_in_json(convert: Convert) -> None:
+    result = json.loads(convert(MODEL, "--json", *BUDGET).out)
+    dtcm, ram, cycles = result["budget"]
+    assert (
+        dtcm["used"]
+        == ram["used"]
+        == sum(-(-arena["used_bytes"] // 16) * 16 for arena in result["arenas"])
+    )
+    assert dtcm == {
+        "name": "dtcm_bytes",
+        "unit": "bytes",
+        "limit": 100000,
+        "used": dtcm["used"],
+        "enforced_by": "conversion",
+    }
+    assert (cycles["used"], cycles["limit"]) == (None, 2000000)
+
+
+def test_error_of_the_target_names_the_line(convert: Convert, tmp_path: Path) -> None:
+    file = tmp_path / "convert.yaml"
+    file.write_text("optimization:\n  budget:\n    dtcm_bytes: 10\n", encoding="utf-8")
+    ran = convert(MODEL, "--path", "convert.yaml", "--log-file", "aot.log")
+    assert ran.code == 6
+    assert "  convert.yaml:3: optimization.budget.dtcm_bytes: needs " in ran.err
+    assert (tmp_path / "aot.log").read_text(encoding="utf-8") == ran.err
+    again = convert(MODEL, "--path", "convert.yaml", "--optimization.budget.dtcm_bytes", "11")
+    assert "  optimization.budget.dtcm_bytes: needs " in again.err
+
+
+def test_html_report_on_request(convert: Convert, tmp_path: Path) -> None:
+    convert(MODEL, "--documentation.html", "--module.prefix", "kws")
+    assert (tmp_path / "out/helia_aot_nn/kws_report.html").is_file()
+
+
 def test_warnings_go_to_standard_error(convert: Convert) -> None:
     ran = convert(MODEL, "--verbose", "0", "--operators", '[{"type": "NOTHING"}]')
     assert ran.out == "out/helia_aot_nn\n"
@@ -134,7 +185,7 @@ def test_plan_is_reproduced_with_a_receipt(convert: Convert, tmp_path: Path) -> 
     plan = ["--optimization.plan", first["plan_file"]]
     count = sum(len(item["knobs"]) for item in first["operators"])
     again = convert(MODEL, "--module.path", "again", *plan)
-    assert f"applied {count} of {count}" in again.out
+    assert f"applied {count + 1} of {count + 1} choices" in again.out  # and the planner
     for file in (tmp_path / "first").rglob("*.[ch]"):
         same = tmp_path / "again" / file.relative_to(tmp_path / "first")
         assert same.read_bytes() == file.read_bytes()

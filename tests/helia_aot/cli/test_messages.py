@@ -13,13 +13,16 @@ def test_error_shows_every_part_unbroken(capsys: pytest.CaptureFixture[str]) -> 
     long_path = "/a" * 60
     error = BudgetError(
         "It does not fit",
-        [Problem("operators[0]", f"[bold]{long_path}[/]", "move it"), Problem("", "no place")],
+        [
+            Problem("operators[0]", f"[bold]{long_path}[/]", "move it", "convert.yaml:14"),
+            Problem("", "no place"),
+        ],
         next_step="free some",
     )
     print_error(error)
     assert capsys.readouterr().err == (
         "error: It does not fit\n"
-        f"  operators[0]: [bold]{long_path}[/]\n"
+        f"  convert.yaml:14: operators[0]: [bold]{long_path}[/]\n"
         "    -> move it\n"
         "  no place\n"
         "next: free some\n"

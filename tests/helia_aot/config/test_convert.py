@@ -30,7 +30,7 @@ def test_defaults_are_the_documented_ones() -> None:
     assert config.module == ModuleConfig(path=Path("out"), name="helia_aot_nn", prefix="aot")
     assert config.platform.name == "apollo510_evb"
     assert config.optimization == OptimizationConfig(goal="balanced", allow_approximate=False)
-    assert (config.force, config.verbose, config.memory.planner) == (False, 1, "greedy")
+    assert (config.force, config.verbose, config.memory.planner) == (False, 1, "hill_climb")
 
 
 @pytest.mark.parametrize("section", [OptimizationConfig, OperatorOptimization])

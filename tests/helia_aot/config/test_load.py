@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helia_aot.config.load import load_convert_config, merged, read_yaml
-from helia_aot.errors import ConfigError
+from helia_aot.config.load import (
+    load_convert_config,
+    merged,
+    read_config_source,
+    read_yaml,
+)
+from helia_aot.errors import ConfigError, Problem
 
 KEYS = st.sampled_from(["a", "b", "c"])
 TREES = st.recursive(
@@ -32,7 +38,18 @@ def problems_in(path: Path, text: str, overrides: dict[str, Any] | None = None) 
     with pytest.raises(ConfigError) as caught:
         load_convert_config(path, overrides)
     assert caught.value.exit_code == 2
-    return [str(problem) for problem in caught.value.problems]
+    return [str(replace(problem, source="")) for problem in caught.value.problems]
+
+
+def places_in(path: Path, text: str, overrides: dict[str, Any] | None = None) -> dict[str, str]:
+    """Gives file and line of every problem by its key, the file without its folder."""
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load_convert_config(path, overrides)
+    return {
+        problem.where: problem.source.removeprefix(f"{path.parent}/")
+        for problem in caught.value.problems
+    }
 
 
 def test_overrides_go_over_file_over_defaults(yaml_file: Path) -> None:
@@ -100,7 +117,7 @@ BAD = {
         "memory.constraints[0].size: unknown key -> did you mean memory.constraints[0].max_size?",
     ),
     "nothing is near": ("zzzzzz: 1", "zzzzzz: unknown key"),
-    "key for later": ("optimization: {budget: {dtcm_bytes: 1}}", "not supported by this version"),
+    "key for later": ("transforms: []", "transforms: not supported by this version -> remove it"),
     "key is a number": ("1: a", "1: not a key; keys are text -> write it in quotes"),
     "knob under attributes": (
         "operators: [{type: ADD}, {attributes: {kernel: generic}}]",
@@ -108,8 +125,9 @@ BAD = {
         "operators[1].optimization.kernel",
     ),
     "unknown attribute": (
-        "operators: [{attributes: {lut_mode: per_op}}]",
-        "operators[0].attributes.lut_mode: not supported by this version -> remove it",
+        "operators: [{attributes: {lut_mod: per_op}}]",
+        "operators[0].attributes.lut_mod: unknown key -> did you mean "
+        "operators[0].attributes.lut_mode?",
     ),
     "wrong number": ("model: {subgraph: two}", "model.subgraph: 'two' should be a valid integer"),
     "negative": (
@@ -183,9 +201,86 @@ def test_all_mistakes_are_told_at_once(yaml_file: Path) -> None:
     }
 
 
+RULES = """\
+# a comment
+model:
+  path: m.tflite
+  subgraph: -1
+operators:
+  - type: CONV_2D
+    optimization:
+      kernel: generic
+  - {type: ADD, optimization: {kernel: fastest}}
+  - type: MUL
+    optimization:
+      kernl: generic
+memory:
+  constraints:
+    - max_size: 5
+"""
+
+
+def test_every_problem_names_its_line(yaml_file: Path) -> None:
+    assert places_in(yaml_file, RULES) == {
+        "model.subgraph": "convert.yaml:4",
+        "operators[1].optimization.kernel": "convert.yaml:9",
+        "operators[2].optimization.kernl": "convert.yaml:12",
+        "memory.constraints[0].name": "convert.yaml:15",
+    }
+
+
+def test_a_missing_section_has_the_file_alone(yaml_file: Path) -> None:
+    assert places_in(yaml_file, "force: true\n") == {"model.path": "convert.yaml"}
+
+
+def test_what_an_override_sets_has_no_line(yaml_file: Path) -> None:
+    overrides = {"model.subgraph": -2, "operators": [{}, {"optimization": {"kernel": "x"}}]}
+    assert places_in(yaml_file, RULES, overrides) == {
+        "model.subgraph": "",
+        "operators[1].optimization.kernel": "",
+        "memory.constraints[0].name": "convert.yaml:15",
+    }
+
+
+def test_lines_are_those_of_merged_keys(yaml_file: Path) -> None:
+    text = (
+        "model: {path: m.tflite}\noperators:\n"
+        "  - &base\n    type: ADD\n    optimization: {kernel: x}\n"
+        "  - <<: *base\n    type: MUL\n"
+    )
+    assert places_in(yaml_file, text) == {
+        "operators[0].optimization.kernel": "convert.yaml:5",
+        "operators[1].optimization.kernel": "convert.yaml:5",
+    }
+
+
+def test_errors_found_later_get_their_lines(yaml_file: Path) -> None:
+    yaml_file.write_text(RULES, encoding="utf-8")
+    source = read_config_source(yaml_file, {"model.subgraph": 0})
+    error = source.located(
+        ConfigError(
+            "wrong",
+            [
+                Problem("operators[1].type", "no"),
+                Problem("model.subgraph", "set by an override"),
+                Problem("operators[9]", "not in the file"),
+                Problem("some tensor", "no key"),
+            ],
+            next_step="think",
+        )
+    )
+    sources = [problem.source.removeprefix(f"{yaml_file}") for problem in error.problems]
+    assert sources == [":9", "", "", ""]
+    assert (error.summary, error.next_step) == ("wrong", "think")
+
+
 @pytest.mark.parametrize(
     ("text", "place"),
     [
+        ("a: &a [*a]\n", ":1:4: found unconstructable recursive node"),
+        ("a: 2001-99-99\n", ": month must be in 1..12"),
+        ("a: 1\n---\nb: 2\n", ":2:1: but found another document"),
+        ("[" * 5000, ": nested too deeply"),
         ("a: 1\nb: [1\n", ":3:1: "),
         ("force: true\nmodel: {path: a}\nforce: false\n", ":3:1: the key 'force' is given twice"),
         ("module:\n  prefix: a\n  prefix: b\n", ":3:3: the key 'prefix' is given twice"),

@@ -74,10 +74,37 @@ def test_options_set_the_fields_they_name() -> None:
         "accumulation": "fast",
         "kernel": "auto",
         "plan": Path("best.json"),
+        "budget": {},
     }
     assert config.platform.name == "host"
     assert config.platform.speeds_mhz == [96, 250]
     assert config.platform.memories == {"dtcm": 1024}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--optimization.budget.dtcm_bytes", "1000", "--optimization.budget.cycles=2e6"],
+        ["--optimization.budget.DTCM-bytes", "1000", "--optimization.budget", "cycles=2000000"],
+        ["--optimization.budget", '{"dtcm_bytes": 1000, "cycles": 2000000}'],
+        [
+            *("--optimization.budget", '{"dtcm_bytes": 1, "cycles": 2e6}'),
+            *("--optimization.budget.dtcm-bytes", "1000"),
+        ],
+    ],
+)
+def test_entries_of_a_mapping_are_set_one_by_one_or_as_json(arguments: list[str]) -> None:
+    assert parse(*arguments).optimization.budget == {"dtcm_bytes": 1000, "cycles": 2000000}
+
+
+def test_an_entry_goes_over_the_file_and_leaves_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "convert.yaml"
+    file.write_text("optimization: {budget: {cycles: 5, latency_us: 7}}\n", encoding="utf-8")
+    config = parse(
+        "--path", str(file), "--optimization.budget.cycles", "6", "--platform.memories.dtcm", "64"
+    )
+    assert config.optimization.budget == {"cycles": 6, "latency_us": 7}
+    assert config.platform.memories == {"dtcm": 64}
 
 
 def test_command_line_goes_over_the_file(tmp_path: Path) -> None:
@@ -113,7 +140,7 @@ BAD = {
     "section": (["--platform", "x"], "--platform: unknown option -> did you mean --platform.name?"),
     "leaf alone": (["--goal=size"], "--goal: unknown option -> did you mean --optimization.goal?"),
     "short": (["-f"], "-f: unknown option"),
-    "for later": (["--test.enabled"], "--test.enabled: not supported by this version -> remove it"),
+    "for later": (["--transforms"], "--transforms: not supported by this version -> remove it"),
     "no value": (["--module.prefix"], "--module.prefix: expected one argument"),
     "value for a switch": (["--force=yes"], "--force: ignored explicit argument 'yes'"),
     "bad choice": (
@@ -122,6 +149,22 @@ BAD = {
     ),
     "bad number": (["--verbose", "loud"], "verbose: 'loud' should be a valid integer"),
     "bad JSON": (["--operators", '[{"type"'], "--operators: not JSON: "),
+    "entry without a value": (
+        ["--optimization.budget.cycles"],
+        "--optimization.budget.cycles: expected one argument -> write --optimization.budget.cycles",
+    ),
+    "entry before an option": (
+        ["--optimization.budget.cycles", "--force"],
+        "--optimization.budget.cycles: expected one argument",
+    ),
+    "unknown entry": (
+        ["--optimization.budget.cyles", "5"],
+        "optimization.budget.cyles: 'cyles' is not a budget; did you mean cycles?",
+    ),
+    "negative entry": (
+        ["--optimization.budget.cycles", "-5"],
+        "optimization.budget.cycles: '-5' should be greater than 0",
+    ),
     "not a rule": (["--operators", "ADD"], "operators[0]: 'ADD' should be a mapping"),
     "second model": (["n.tflite"], "n.tflite: unexpected argument -> remove it"),
     "model twice": (["--model.path", "n.tflite"], "m.tflite: the model is given twice"),
@@ -139,18 +182,21 @@ def test_mistakes_of_options_and_file_come_together(tmp_path: Path) -> None:
     file = tmp_path / "convert.yaml"
     file.write_text("memry: {}\n", encoding="utf-8")
     told = problems("--path", str(file), "--a.b", "value", "--c.d=1", "--verbose", "7")
-    places = [problem.partition(":")[0] for problem in told]
-    assert sorted(places) == ["--a.b", "--c.d", "memry", "model.path", "verbose"]
+    places = [problem.removeprefix(f"{file}:").partition(": ")[0] for problem in told]
+    assert sorted(places) == [" model.path", "--a.b", "--c.d", "1", "verbose"]
 
 
 def test_help_lists_every_key_with_its_description() -> None:
     text = " ".join(convert_help().split())
-    sections = {"model", "module", "memory", "platform", "optimization"}
+    sections = {
+        key for key in known_keys(ConvertConfig) if f"{key}." in " ".join(known_keys(ConvertConfig))
+    }
     for key in set(known_keys(ConvertConfig)) - sections:
         assert f"--{key.replace('_', '-')}" in text
-    assert "Folder that receives the module's folder; relative to the current directory" in text
+    assert "A target of 'helia-aot platforms list'" in text
     assert "(default: helia_aot_nn)" in text
     assert "default: null" not in text
+    assert "default factory" not in text
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["m.tflite", "-h"], ["--bad", "--help"]])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tflite_models
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tflite_models import ModelBuilder
@@ -56,7 +57,23 @@ def test_a_subgraph_that_is_not_there(tmp_path: Path) -> None:
         read_model(write(tmp_path, small_model()), 3)
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize("field", ["Stride", "DilationHFactor", "DilationWFactor"])
+def test_a_window_that_does_not_move_is_a_model_error(field: str, tmp_path: Path) -> None:
+    stride = (0, 1) if field == "Stride" else (1, 1)
+    dilation = {"DilationHFactor": (0, 1), "DilationWFactor": (1, 0)}.get(field, (1, 1))
+    model = ModelBuilder()
+    x = model.tensor((1, 4, 4, 1), scale=0.5, zero_point=0, name="x")
+    y = model.tensor((1, 4, 4, 1), scale=0.5, zero_point=0, name="y")
+    filters = model.tensor((1, 1, 1, 1), scale=0.5, zero_point=0, name="f")
+    window = tflite_models._window(stride, dilation, "same", "none")
+    model.operator("CONV_2D", [x, filters], [y], ("Conv2DOptions", window))
+    with pytest.raises(ModelError, match="is 0"):
+        read_model(write(tmp_path, model.build(inputs=[x, filters], outputs=[y])))
+
+
+@settings(
+    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_damage_never_escapes_as_another_exception(data: st.DataObject, tmp_path: Path) -> None:
     model = bytearray(small_model())

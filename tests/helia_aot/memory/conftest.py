@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from helia_aot.memory.plan import MemoryPlan, plan_memory
+from helia_aot.memory.plan import Memories, MemoryPlan, plan_memory
+from helia_aot.memory.planners import Greedy, Planner
 from helia_aot.memory.requests import TensorRequest
 
 # (id, role, offset, size) in the order of the published report
@@ -98,9 +99,10 @@ class Demo:
     tensor_layout_hash: str = "b8c2130e3dd06b16"
     compiler_version: str = "0.33.0"
 
-    def plan(self) -> MemoryPlan:
+    def plan(self, planner: Planner | None = None) -> MemoryPlan:
+        """Gives the plan, by default of the planner that the example was made with."""
         return plan_memory(
-            self.requests, memories=self.memories, preferred_order=["dtcm"], alignment=16
+            self.requests, Memories(self.memories, ("dtcm",), 16), planner or Greedy()
         )
 
 

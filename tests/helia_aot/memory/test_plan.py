@@ -2,24 +2,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helia_aot.config.convert import PlannerName, PlannerOptions
 from helia_aot.errors import BudgetError, ConfigError
-from helia_aot.memory.plan import MemoryPlan, constant_blob, plan_memory
+from helia_aot.memory.plan import Memories, MemoryPlan, constant_blob, plan_memory
+from helia_aot.memory.planners import PLANNERS, Greedy, GreedyBySize, HillClimb, Planner
 from helia_aot.memory.requests import TensorRequest
 
 MEMORIES = {"dtcm": 4096, "sram": 1 << 20, "mram": 1 << 20}
+EACH_PLANNER = {
+    "greedy": Greedy(),
+    "greedy_by_size": GreedyBySize(),
+    "hill_climb": HillClimb(seed=1, iterations=12),
+}
+planners = pytest.mark.parametrize("planner", EACH_PLANNER.values(), ids=EACH_PLANNER)
 
 
 def plan(
-    requests: list[TensorRequest], memories: Mapping[str, int] = MEMORIES, **changes: object
+    requests: list[TensorRequest],
+    memories: Mapping[str, int] = MEMORIES,
+    planner: Planner = EACH_PLANNER["greedy"],
+    **changes: object,
 ) -> MemoryPlan:
-    arguments = {"preferred_order": ["dtcm", "sram", "mram"], "alignment": 16} | changes
-    return plan_memory(requests, memories=memories, read_only=["mram"], **arguments)
+    facts = {"preferred": ("dtcm", "sram", "mram"), "alignment": 16} | changes
+    target = Memories(memories, read_only=frozenset({"mram"}), **facts)
+    return plan_memory(requests, target, planner)
 
 
 def constant(name: str, data: bytes, **rule: object) -> TensorRequest:
@@ -52,9 +64,10 @@ def _root(request: TensorRequest, by_id: dict[str, TensorRequest]) -> str:
     return request.id
 
 
-@given(problems())
-def test_no_two_live_tensors_overlap(requests: list[TensorRequest]) -> None:
-    result = plan(requests)
+@planners
+@given(requests=problems())
+def test_no_two_live_tensors_overlap(planner: Planner, requests: list[TensorRequest]) -> None:
+    result = plan(requests, planner=planner)
     by_id = {r.id: r for r in requests}
     chains = {}
     for request in requests:
@@ -88,18 +101,20 @@ def _equal_payloads(
     return one[0].data is not None and one[0].data == other[0].data and len(offsets) == 1
 
 
-@given(problems())
-def test_arena_is_between_peak_and_sum(requests: list[TensorRequest]) -> None:
-    for arena in plan(requests).arenas:
+@planners
+@given(requests=problems())
+def test_arena_is_between_peak_and_sum(planner: Planner, requests: list[TensorRequest]) -> None:
+    for arena in plan(requests, planner=planner).arenas:
         sizes = [-(-r.size_bytes // 16) * 16 for r in requests if r.role == arena.role]
         assert arena.peak_live_bytes <= arena.used_bytes <= sum(sizes)
         assert arena.used_bytes <= arena.capacity_bytes
         assert arena.fragmentation >= 0
 
 
-@given(problems())
-def test_alias_chains_share_one_slot(requests: list[TensorRequest]) -> None:
-    result = plan(requests)
+@planners
+@given(requests=problems())
+def test_alias_chains_share_one_slot(planner: Planner, requests: list[TensorRequest]) -> None:
+    result = plan(requests, planner=planner)
     for request in requests:
         if request.alias_of:
             mine, root = (result.allocations[i] for i in (request.id, request.alias_of))
@@ -121,16 +136,18 @@ def test_equal_constants_share_one_slot_and_the_blob_holds_all_payloads(
             assert offsets.setdefault(request.data, place.offset) == place.offset
 
 
-@given(problems())
-def test_same_requests_give_the_same_plan(requests: list[TensorRequest]) -> None:
-    assert plan(requests) == plan(list(requests))
+@planners
+@given(requests=problems())
+def test_same_requests_give_the_same_plan(planner: Planner, requests: list[TensorRequest]) -> None:
+    assert plan(requests, planner=planner) == plan(list(requests), planner=planner)
 
 
-@given(problems(), st.sampled_from([1, 4, 16, 32]))
+@planners
+@given(requests=problems(), alignment=st.sampled_from([1, 4, 16, 32]))
 def test_offsets_are_aligned_and_regions_numbered(
-    requests: list[TensorRequest], alignment: int
+    planner: Planner, requests: list[TensorRequest], alignment: int
 ) -> None:
-    result = plan(requests, alignment=alignment)
+    result = plan(requests, planner=planner, alignment=alignment)
     assert all(a.offset % alignment == 0 for a in result.allocations.values())
     order = [("scratch", "persistent", "constant").index(a.role) for a in result.arenas]
     keys = list(zip(order, (a.memory for a in result.arenas), strict=True))
@@ -245,19 +262,17 @@ def test_staging_needs_a_second_memory() -> None:
     with pytest.raises(ConfigError, match="no other memory can hold"):
         plan_memory(
             [constant("c", b"a", destination_memory="ram")],
-            memories={"ram": 64},
-            preferred_order=["ram"],
-            alignment=16,
+            Memories({"ram": 64}, ("ram",), 16),
+            Greedy(),
         )
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"planner": "magic"}, "unknown planner 'magic'"),
-        ({"preferred_order": ["flash"]}, "no memory 'flash'"),
-        ({"preferred_order": []}, "no memory is named"),
-        ({"preferred_order": ["mram"]}, "can be written to"),
+        ({"preferred": ("flash",)}, "no memory 'flash'"),
+        ({"preferred": ()}, "no memory is named"),
+        ({"preferred": ("mram",)}, "can be written to"),
     ],
 )
 def test_unusable_target_is_refused(changes: dict[str, Any], message: str) -> None:
@@ -297,3 +312,71 @@ def test_source_of_staged_constants_counts_against_its_memory() -> None:
             [constant("c", bytes(100), memory="mram", destination_memory="dtcm")],
             memories={"dtcm": 4096, "sram": 64, "mram": 64},
         )
+
+
+@given(requests=problems(), room=st.sampled_from([512, 2048, 4096]))
+def test_a_constrained_memory_is_never_overfull(requests: list[TensorRequest], room: int) -> None:
+    for planner in EACH_PLANNER.values():
+        result = plan(requests, {**MEMORIES, "dtcm": room}, planner)
+        assert result.memory_bytes("dtcm") <= room
+
+
+def test_constants_are_cold_and_staged_in_several_memories_at_once() -> None:
+    requests = [
+        constant("a", b"a" * 20, memory="mram", destination_memory="dtcm"),
+        constant("b", b"b" * 30, memory="mram", destination_memory="sram"),
+        constant("c", b"c" * 40, memory="mram"),
+        TensorRequest("s", "scratch", 8),
+    ]
+    result = plan(requests)
+    arenas = {(a.role, a.memory, a.source_memory): a.used_bytes for a in result.arenas}
+    assert arenas == {
+        ("scratch", "dtcm", "dtcm"): 8,
+        ("constant", "dtcm", "mram"): 20,
+        ("constant", "mram", "mram"): 40,
+        ("constant", "sram", "mram"): 30,
+    }
+    assert result.memory_bytes("mram") == 32 + 32 + 48
+
+
+@given(requests=problems(), external=st.booleans())
+def test_storage_in_a_memory_at_zero_is_guarded(
+    requests: list[TensorRequest], external: bool
+) -> None:
+    result = plan(requests, at_zero=frozenset({"dtcm"}), external=external)
+    for arena in result.arenas:
+        guarded = arena.memory == "dtcm" and not external
+        assert (arena.guard_bytes, arena.is_external) == (16 if guarded else 0, external)
+        assert arena.guard_bytes % arena.alignment == 0
+    assert result.memory_bytes("dtcm") <= MEMORIES["dtcm"]
+
+
+def test_guards_count_against_the_memory() -> None:
+    facts = {"at_zero": frozenset({"itcm"}), "preferred": ("itcm", "sram")}
+    requests = [constant("c", bytes(32)), TensorRequest("s", "scratch", 64)]
+    exact = plan(requests, {"itcm": 32 + 64 + 2 * 16, "sram": 1024}, **facts)
+    assert {a.memory for a in exact.arenas} == {"itcm"}
+    assert exact.memory_bytes("itcm") == 32 + 64 + 2 * 16
+    less = plan(requests, {"itcm": 32 + 64 + 2 * 16 - 1, "sram": 1024}, **facts)
+    assert {a.memory for a in less.arenas} == {"itcm", "sram"}
+
+
+def test_the_source_of_staged_constants_is_guarded_too() -> None:
+    staged = constant("c", bytes(32), memory="itcm", destination_memory="sram")
+    for external in (False, True):
+        result = plan(
+            [staged],
+            {"itcm": 64, "sram": 64},
+            preferred=("itcm", "sram"),
+            at_zero=frozenset({"itcm"}),
+            external=external,
+        )
+        (arena,) = result.arenas
+        assert (arena.guard_bytes, arena.source_guard_bytes) == (0, 16)
+        assert result.memory_bytes("itcm") == 48
+
+
+def test_every_name_of_the_configuration_makes_a_planner() -> None:
+    assert set(PLANNERS) == set(get_args(PlannerName))
+    options = PlannerOptions(seed=3, iterations=5)
+    assert PLANNERS["hill_climb"](options) == HillClimb(seed=3, iterations=5)

@@ -3,10 +3,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import pytest
+from pydantic import ValidationError
 
 from helia_aot.memory.layout import Allocation, Arena
-from helia_aot.memory.plan import plan_memory
+from helia_aot.memory.plan import Memories, plan_memory
+from helia_aot.memory.planners import Greedy
 from helia_aot.memory.requests import Role, TensorRequest
 from helia_aot.memory.residency import (
     build_residency,
@@ -14,6 +19,7 @@ from helia_aot.memory.residency import (
     residency_json,
     tensor_layout_hash,
 )
+from helia_aot.memory.residency_schema import ResidencyReport
 
 if TYPE_CHECKING:
     from conftest import Demo
@@ -39,6 +45,67 @@ def test_tensor_layout_hash_of_the_published_tensors(demo: Demo) -> None:
         for name, role, offset, size in demo.places
     ]
     assert tensor_layout_hash(reversed(places)) == demo.tensor_layout_hash
+
+
+EXAMPLE = Path(__file__).with_name("residency-example.json")
+
+
+def test_the_published_report_validates_and_its_hashes_follow_from_its_content() -> None:
+    report = ResidencyReport.model_validate_json(EXAMPLE.read_text())
+    records = [(role, r) for role in get_args(Role) for r in getattr(report.arenas, role)]
+    arenas = [
+        Arena(
+            region_id=record.region_id,
+            role=role,
+            memory=record.memory,
+            source_memory=getattr(record, "source_memory", record.memory),
+            used_bytes=record.used,
+            capacity_bytes=record.total_size,
+            alignment=record.alignment,
+            peak_live_bytes=getattr(record, "peak_live", record.used),
+            tensor_count=getattr(record, "tensor_count", 0),
+        )
+        for role, record in records
+    ]
+    places = [
+        Allocation(t.id, t.role, t.memory, t.source_memory, t.offset, t.size)
+        for t in report.tensors
+    ]
+    assert plan_hash(sorted(arenas, key=lambda a: a.region_id)) == report.plan_hash
+    assert tensor_layout_hash(places) == report.tensor_layout_hash
+
+
+def test_the_greedy_planner_gives_the_published_report_byte_for_byte(demo: Demo) -> None:
+    record = build_residency(
+        demo.plan(Greedy()), prefix="aot", compiler_version=demo.compiler_version
+    )
+    assert residency_json(record) == EXAMPLE.read_text()
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("schema_version",), 4, "schema_version"),
+        (("plan_hash",), "87F6", "plan_hash"),
+        (("surplus",), 1, "surplus"),
+        (("arenas", "scratch", 0, "peak_live"), 5000, "fragmentation is not used less peak_live"),
+        (("arenas", "constant", 0, "kind"), "staged", "kind is 'staged' exactly when"),
+        (("arenas", "constant", 0, "used"), 44177, "size_bytes is not used plus"),
+        (("arenas", "constant", 0, "storage", "runtime", "symbol"), None, "symbol is set exactly"),
+        (("arenas", "constant", 0, "storage", "runtime", "memory"), "sram", "another memory"),
+        (("arenas", "persistent", 0, "total_size"), 100, "used is larger than total_size"),
+    ],
+)
+def test_a_report_that_contradicts_itself_is_refused(
+    path: tuple[Any, ...], value: object, message: str
+) -> None:
+    content = json.loads(EXAMPLE.read_text())
+    part = content
+    for step in path[:-1]:
+        part = part[step]
+    part[path[-1]] = value
+    with pytest.raises(ValidationError, match=message):
+        ResidencyReport.model_validate(content)
 
 
 def test_published_example_is_planned_and_reported_in_full(demo: Demo) -> None:
@@ -106,13 +173,8 @@ def test_staged_arena_names_its_buffer_and_its_source() -> None:
     request = TensorRequest(
         "1", "constant", 4, data=b"abcd", memory="mram", destination_memory="dtcm"
     )
-    plan = plan_memory(
-        [request],
-        memories={"dtcm": 64, "mram": 64},
-        preferred_order=["dtcm"],
-        alignment=16,
-        read_only=["mram"],
-    )
+    target = Memories({"dtcm": 64, "mram": 64}, ("dtcm",), 16, read_only=frozenset({"mram"}))
+    plan = plan_memory([request], target, Greedy())
     record = build_residency(plan, prefix="kws", compiler_version="1")
     (arena,) = record["arenas"]["constant"]
     assert (arena["kind"], arena["memory"], arena["source_memory"]) == ("staged", "dtcm", "mram")

@@ -63,6 +63,8 @@ ARENA_FAULTS = {
     "count": (2, {"tensor_count": 13}, "tensor count is 13"),
     "source": (2, {"source_memory": "mram"}, "has source dtcm, not mram"),
     "region": (1, {"region_id": 2}, "region ids are not"),
+    "guard": (0, {"guard_bytes": 16}, "guards are 16 and 0 bytes, not 0 and 0"),
+    "owner": (0, {"is_external": True}, "wrong about whether the application"),
 }
 
 
@@ -103,3 +105,10 @@ def test_broken_rule_is_found(demo: Demo, changes: dict[str, Any], message: str)
     requests = [replace(r, **changes) if r.id == "1" else r for r in demo.requests]
     with pytest.raises(InvariantError, match=message):
         verify_plan(demo.plan(), requests, memories=demo.memories, alignment=16)
+
+
+def test_missing_guards_are_found(demo: Demo) -> None:
+    with pytest.raises(InvariantError, match="guards are 0 and 0 bytes, not 16 and 0"):
+        verify_plan(
+            demo.plan(), demo.requests, memories=demo.memories, alignment=16, at_zero=["dtcm"]
+        )

@@ -3,26 +3,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from helia_aot.config.convert import ConvertConfig
-from helia_aot.operators.spec import KnobDomain
+from helia_aot.operators.spec import FixedDomain, KnobDomain
+from helia_aot.optimization.check import PlanSubject
+from helia_aot.optimization.describe import plan_operators
 from helia_aot.optimization.identity import OperatorId
 from helia_aot.optimization.plan import (
     Generator,
     ModelIdentity,
     OptimizationPlan,
-    PlanOperator,
     PlatformIdentity,
 )
-from helia_aot.optimization.resolve import ResolvableOperator, plan_settings, resolve_choices
+from helia_aot.optimization.resolve import (
+    ResolvableOperator,
+    plan_settings,
+    resolve_choices,
+    resolve_fixed,
+)
 
 _DIRECT = {"specialized": "arm_convolve_s8_small_cin", "generic": "arm_convolve_s8"}
+_SUMS = {"precise": "arm_fully_connected_f16", "fast": "arm_fully_connected_f16"}
 _POINTWISE = dict.fromkeys(_DIRECT, "arm_convolve_1x1_s8_fast")
+
+
+def rsqrt_like(knobs: Mapping[str, str]) -> Mapping[str, FixedDomain]:
+    """A choice that an attribute can set, and one that follows a knob."""
+    layout = "packed" if knobs.get("accumulation") == "fast" else "standard"
+    return {
+        "lut_mode": FixedDomain(("per_op", "universal"), "per_op", "default"),
+        "weight_layout": FixedDomain((layout,), layout, "knob"),
+    }
+
 
 OPERATORS = (
     ResolvableOperator(
@@ -59,6 +76,7 @@ class Case:
     ) -> OptimizationPlan:
         config = self.config(**sections)
         choices = resolve_choices(self.operators, config, input_plan)
+        fixed = resolve_fixed(self.operators, choices, config, input_plan)
         return OptimizationPlan(
             schema_version=1,
             generator=Generator(helia_aot="0.1.0", ns_cmsis_nn="7.37.0"),
@@ -66,17 +84,12 @@ class Case:
             module_prefix="aot",
             platform=self.platform,
             optimization=plan_settings(config, input_plan),
-            operators=[
-                PlanOperator(
-                    id=operator.id.id,
-                    id_source=operator.id.id_source,
-                    index=operator.id.index,
-                    node_id=operator.id.node_id,
-                    op_type=operator.op_type,
-                    knobs=knobs,
-                )
-                for operator, knobs in zip(self.operators, choices, strict=True)
-            ],
+            operators=plan_operators(self.operators, choices, fixed),
+        )
+
+    def subject(self) -> PlanSubject:
+        return PlanSubject(
+            self.model, self.platform, self.operators, ("dtcm", "sram", "mram"), ("mram",)
         )
 
     def edited(self, **changes: object) -> OptimizationPlan:
@@ -86,6 +99,14 @@ class Case:
 @pytest.fixture(scope="session")
 def case() -> Case:
     return Case()
+
+
+@pytest.fixture(scope="session")
+def fixed_case() -> Case:
+    """The same, but the last operator has fixed choices."""
+    *others, last = OPERATORS
+    domains = {"accumulation": KnobDomain("accumulation", _SUMS, applicable=True)}
+    return Case((*others, replace(last, domains=domains, fixed=rsqrt_like)))
 
 
 @pytest.fixture(scope="session")

@@ -9,17 +9,35 @@ import yaml
 
 from helia_aot.config.convert import TensorRule
 from helia_aot.memory.layout import MemoryPlan
-from helia_aot.memory.plan import plan_memory
+from helia_aot.memory.plan import Memories, plan_memory
+from helia_aot.memory.planners import Greedy
 from helia_aot.memory.requests import TensorRequest
 from helia_aot.operators.spec import KnobDomain
 from helia_aot.optimization.hints import build_hints, constant_placement
 from helia_aot.optimization.measurements import measurements_for
+from helia_aot.optimization.plan import (
+    Generator,
+    ModelIdentity,
+    OptimizationPlan,
+    PlanOptimization,
+    PlanTensor,
+    PlatformIdentity,
+)
 from helia_aot.optimization.report import Alternative, ConstantPlacement, Hint, ReportOperator
 
 if TYPE_CHECKING:
     from conftest import Case
 
 APOLLO = measurements_for("apollo510_evb", "cortex-m55")
+_EMPTY = OptimizationPlan(
+    schema_version=1,
+    generator=Generator(helia_aot="0.1.0", ns_cmsis_nn="7.35.0"),
+    model=ModelIdentity(file="kws.tflite", sha256="0" * 64, subgraph=0),
+    module_prefix="aot",
+    platform=PlatformIdentity(name="apollo510_evb", core="cortex-m55", capabilities=[], fp16=True),
+    optimization=PlanOptimization(goal="balanced", allow_approximate=False),
+    operators=[],
+)
 SIZES = {"dtcm": 1000, "sram": 2000, "mram": 2000}
 
 
@@ -52,7 +70,7 @@ def _report(case: Case) -> list[ReportOperator]:
 
 
 def _hints(case: Case, **sections: object) -> list[Hint]:
-    return build_hints(case.plan(**sections).operators, _report(case), APOLLO, None)
+    return build_hints(case.plan(**sections), _report(case), APOLLO, None)
 
 
 @pytest.mark.parametrize("settings", [{"goal": "size"}, {"kernel": "generic"}])
@@ -81,7 +99,7 @@ def test_operators_pinned_by_a_rule_are_left_out(case: Case) -> None:
 
 def test_operators_of_an_input_plan_are_left_out(case: Case) -> None:
     plan = case.plan(case.plan(optimization={"kernel": "generic"}))
-    assert build_hints(plan.operators, _report(case), APOLLO, None) == []
+    assert build_hints(plan, _report(case), APOLLO, None) == []
 
 
 def test_hint_of_an_approximate_value_says_so_and_quotes_the_measurement(case: Case) -> None:
@@ -105,13 +123,8 @@ def _memory_plan(**rule: str) -> MemoryPlan:
         TensorRequest("1", "constant", 300, data=bytes(300), **rule),
         TensorRequest("0", "scratch", 200),
     ]
-    return plan_memory(
-        requests,
-        memories=SIZES,
-        preferred_order=["dtcm", "sram"],
-        alignment=16,
-        read_only=["mram"],
-    )
+    target = Memories(SIZES, ("dtcm", "sram"), 16, read_only=frozenset({"mram"}))
+    return plan_memory(requests, target, Greedy())
 
 
 def _placement(plan: MemoryPlan, *rules: TensorRule) -> ConstantPlacement:
@@ -135,16 +148,16 @@ def test_placement_facts_of_constants_in_tcm() -> None:
     facts = _placement(_memory_plan())
     assert (facts.constant_bytes_in_tcm, facts.constant_bytes_outside_tcm) == (300, {})
     assert facts.cold_source is None
-    assert build_hints([], [], APOLLO, facts) == []
+    assert build_hints(_EMPTY, [], APOLLO, facts) == []
 
 
 def test_target_without_dtcm_has_no_placement_facts() -> None:
-    plan = plan_memory([], memories={"ram": 1}, preferred_order=["ram"], alignment=16)
+    plan = plan_memory([], Memories({"ram": 1}, ("ram",), 16), Greedy())
     assert constant_placement(plan, size_bytes={"ram": 1}, tcm=[], rules=[]) is None
 
 
 def test_placement_hint_gives_the_rule_that_moves_constants() -> None:
-    (hint,) = build_hints([], [], APOLLO, _placement(_memory_plan(memory="mram")))
+    (hint,) = build_hints(_EMPTY, [], APOLLO, _placement(_memory_plan(memory="mram")))
     assert (hint.setting, hint.current, hint.alternative) == (
         "constant_destination_memory",
         "mram",
@@ -154,11 +167,13 @@ def test_placement_hint_gives_the_rule_that_moves_constants() -> None:
     attributes = TensorRule.model_validate(rule).attributes
     assert (attributes.memory, attributes.constant_destination_memory) == ("mram", "dtcm")
     assert "measured: 2.70x on AD, whole model" in hint.message
+    assert "(96 MHz; DTCM instead of SRAM)" in hint.message
+    assert "no gain on KWS, VWW, IC and TCN, whole models" in hint.message
 
 
 def test_placement_hint_names_no_gain_without_a_measurement() -> None:
     facts = _placement(_memory_plan(memory="mram"))
-    (hint,) = build_hints([], [], measurements_for("other", "cortex-m55"), facts)
+    (hint,) = build_hints(_EMPTY, [], measurements_for("other", "cortex-m55"), facts)
     assert "measured" not in hint.message
 
 
@@ -168,7 +183,13 @@ def test_placement_hint_names_no_gain_without_a_measurement() -> None:
 )
 def test_placement_hint_needs_room_one_source_and_no_pins(changes: dict[str, object]) -> None:
     facts = _placement(_memory_plan(memory="mram")).model_copy(update=changes)
-    assert build_hints([], [], APOLLO, facts) == []
+    assert build_hints(_EMPTY, [], APOLLO, facts) == []
+
+
+def test_placement_hint_leaves_a_plan_alone() -> None:
+    facts = _placement(_memory_plan(memory="mram"))
+    tensor = PlanTensor(id="1", role="constant", memory="mram", source_memory="mram", set_by="plan")
+    assert build_hints(_EMPTY.model_copy(update={"tensors": [tensor]}), [], APOLLO, facts) == []
 
 
 @pytest.mark.parametrize(

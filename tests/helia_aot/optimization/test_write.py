@@ -18,7 +18,7 @@ from helia_aot.optimization.plan import (
     PlatformIdentity,
     RuleRef,
 )
-from helia_aot.optimization.read_plan import parse_plan
+from helia_aot.optimization.read import parse_plan
 from helia_aot.optimization.write import dump_json
 
 TEXT = st.text(max_size=12)
@@ -28,7 +28,9 @@ TEXT = st.text(max_size=12)
 def choices(draw: st.DrawFn, knob: str) -> KnobChoice:
     value = draw(st.sampled_from(KNOBS[knob].values))
     resolved_by = draw(st.sampled_from(["explicit", "auto_table", "plan"]))
-    kinds = ["plan"] if resolved_by == "plan" else ["operator", "model", "default"]
+    kinds = {"plan": ["plan"], "explicit": ["operator", "model"]}.get(
+        resolved_by, ["operator", "model", "default"]
+    )
     kind = draw(st.sampled_from(kinds))
     rule = RuleRef(index=draw(st.integers(0, 9)), type=draw(TEXT), id=draw(st.none() | TEXT))
     return KnobChoice(

@@ -43,3 +43,9 @@ def test_capabilities_are_sorted_and_unique() -> None:
 def test_contradiction_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         apollo510(**changes)
+
+
+def test_only_memories_known_to_start_at_zero_count_as_such() -> None:
+    assert apollo510().memories_at_zero == {"itcm"}
+    assert apollo510(memories__itcm__address=0x1000_0000).memories_at_zero == frozenset()
+    assert apollo510(memories__itcm__address=None).memories_at_zero == frozenset()

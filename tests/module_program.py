@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small C applications around generated modules, built with the host's compiler and run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from host_module import STRICT
+
+from helia_aot.api import Conversion, convert, write_module
+from helia_aot.config.convert import ConvertConfig
+
+STAGED = [
+    {"type": "constant", "attributes": {"memory": "MRAM", "constant_destination_memory": "DTCM"}}
+]
+"""Rules that stage all constants from MRAM to DTCM."""
+
+
+def converted(
+    model: Path,
+    prefix: str = "m",
+    *,
+    memory: Mapping[str, Any] | None = None,
+    module: Mapping[str, Any] | None = None,
+    **sections: Any,
+) -> Conversion:
+    """Converts a model; the module's name is its prefix, and the residency record is written."""
+    return convert(
+        ConvertConfig.model_validate(
+            {
+                "model": {"path": model},
+                "module": {"prefix": prefix, "name": prefix, **(module or {})},
+                "memory": {"dump_residency_json": True, **(memory or {})},
+                **sections,
+            }
+        )
+    )
+
+
+def written(conversion: Conversion, folder: Path) -> Path:
+    """Writes a module below a folder."""
+    return write_module(conversion, folder / conversion.module.name)
+
+
+def run_application(
+    main: str, modules: Sequence[Path], folder: Path, *flags: str
+) -> subprocess.CompletedProcess[bytes]:
+    """Builds an application with modules under sanitizers, runs it in the folder and gives how it ended."""
+    source, program = folder / "main.c", folder / "application"
+    source.write_text(main)
+    sources = [path for module in modules for path in sorted(module.glob("src/*.c"))]
+    includes = [f"-I{module}/includes-api" for module in modules]
+    command = [_compiler(), *STRICT, *flags, *includes, str(source), *map(str, sources)]
+    kernels = [str(_kernels(module)) for module in modules]
+    subprocess.run([*command, *kernels, "-o", str(program)], check=True)
+    return subprocess.run([str(program)], cwd=folder, capture_output=True, check=False)
+
+
+def _compiler() -> str:
+    compiler = shutil.which("cc")
+    assert compiler, "a host C compiler is needed"
+    return compiler
+
+
+def _kernels(module: Path) -> Path:
+    """Gives the module's kernels as a library, which is built once for the same sources."""
+    digest = hashlib.sha256(" ".join(STRICT).encode())
+    for path in sorted((module / "kernels").rglob("*.[ch]")):
+        digest.update(path.name.encode() + path.read_bytes())
+    folder = Path(tempfile.gettempdir()) / f"helia-module-tests-{os.getuid()}"
+    library = folder / f"{digest.hexdigest()[:24]}.a"
+    if library.exists():
+        return library
+    folder.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        sources = map(str, sorted(module.glob("kernels/src/*.c")))
+        subprocess.run([_compiler(), *STRICT, "-c", *sources], cwd=scratch, check=True)
+        objects = sorted(path.name for path in Path(scratch).glob("*.o"))
+        subprocess.run(["ar", "rcs", "kernels.a", *objects], cwd=scratch, check=True)
+        (Path(scratch) / "kernels.a").replace(library)  # whole or not at all
+    return library
+
+
+def check(condition: str, code: int) -> str:
+    """Gives a C statement that ends main with a code unless the condition holds."""
+    return f"    if (!({condition})) {{ return {code}; }}\n"
+
+
+def c_bytes(array: np.ndarray) -> str:
+    """Gives the bytes of an array as a C initializer."""
+    return ", ".join(str(value) for value in np.ascontiguousarray(array).tobytes())
