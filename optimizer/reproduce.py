@@ -23,8 +23,8 @@ def reproduce_command(config: ConvertConfig, *, plan_path: Path, module_path: Pa
         module_path: Folder that the command writes the module to.
     """
     values = dict(_leaves(config.model_dump(mode="json", exclude_defaults=True)))
-    values |= {"model.path": str(config.model.path), "platform.name": config.platform.name}
-    values |= {"optimization.plan": str(plan_path), "module.path": str(module_path)}
+    values |= {"model.path": [str(config.model.path)], "platform.name": [config.platform.name]}
+    values |= {"optimization.plan": [str(plan_path)], "module.path": [str(module_path)]}
     for name in ("force", "verbose", "log_file"):
         values.pop(name, None)
     first = [name for name in _ALWAYS if name in values]
@@ -32,16 +32,18 @@ def reproduce_command(config: ConvertConfig, *, plan_path: Path, module_path: Pa
     middle = sorted(set(values) - {*first, *last})
     words = ["helia-aot", "convert"]
     for name in [*first, *middle, *last]:
-        words += [f"--{name.replace('_', '-')}", values[name]]
+        words += [f"--{name.replace('_', '-')}", *values[name]]
     return shlex.join(words)
 
 
-def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, list[str]]]:
     for name, value in tree.items():
         dotted = f"{prefix}{name}"
         if dotted == "platform.memories" or isinstance(value, list):
-            yield dotted, json.dumps(value)
+            yield dotted, [json.dumps(value)]
         elif isinstance(value, Mapping):
             yield from _leaves(value, f"{dotted}.")
+        elif value is True:
+            yield dotted, []
         elif value is not None:
-            yield dotted, str(value).lower() if isinstance(value, bool) else str(value)
+            yield dotted, [str(value)]

@@ -25,8 +25,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helia_aot.kernels import manifest
-
 HERE = Path(__file__).parent
 KERNELS = HERE.parents[1] / "helia_aot" / "kernels"
 NAME_BYTES = 64
@@ -51,6 +49,10 @@ class Target:
     machine: str = ""
     linker_script: str = ""
     cases_address: int = 0
+
+    def missing_tools(self) -> list[str]:
+        tools = [self.compiler, *(["qemu-system-arm"] if self.machine else [])]
+        return [tool for tool in tools if shutil.which(tool) is None]
 
 
 _M55 = ("-O3", "-mcpu=cortex-m55", "-mfloat-abi=hard", "-mthumb")
@@ -112,38 +114,15 @@ def decode(data: bytes, count: int) -> list[Outcome]:
 
 def require(target: Target) -> None:
     """Skips, by name, when a tool of the target is not installed."""
-    for tool in (target.compiler, *(["qemu-system-arm"] if target.machine else [])):
-        if shutil.which(tool) is None:
-            pytest.skip(f"{tool} is not installed")
+    missing = target.missing_tools()
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
 
 
-SIZE_ENTRIES = {
-    "convolve_buffer_sizes": [
-        "arm_convolve_s8_get_buffer_size",
-        "arm_convolve_s8_get_buffer_size_mve",
-        "arm_convolve_1x1_s8_fast_get_buffer_size",
-        "arm_convolve_1_x_n_s8_get_buffer_size",
-        "arm_convolve_s8_get_weights_sum_size",
-    ],
-    "other_buffer_sizes": [
-        "arm_depthwise_conv_s8_opt_get_buffer_size",
-        "arm_fully_connected_s8_get_buffer_size",
-        "arm_fully_connected_s8_get_buffer_size_mve",
-        "arm_avgpool_s8_get_buffer_size",
-        "arm_avgpool_s8_get_buffer_size_mve",
-        "arm_avgpool_s8_get_buffer_size_dsp",
-    ],
-}
-"""Pseudo entries of the driver that call several real ones."""
-
-
-def build(target: Target, entries: Sequence[str], extra_flags: Sequence[str] = ()) -> Path:
-    """Builds the driver with the sources of the entries; built once for the same text and flags."""
-    real = [name for entry in sorted(set(entries)) for name in SIZE_ENTRIES.get(entry, [entry])]
-    needed = [KERNELS / "src" / name for name in manifest.sources_for(real)]
-    sources = [HERE / "driver.c", *(path for path in needed if path.suffix == ".c")]
-    headers = [path for path in needed if path.suffix == ".h"]
-    headers += [*sorted((KERNELS / "include").glob("*.h")), *sorted(HERE.glob("*.ld"))]
+def build(target: Target, extra_flags: Sequence[str] = ()) -> Path:
+    """Builds the driver with all kernel sources; built once for the same text and flags."""
+    sources = [HERE / "driver.c", *sorted((KERNELS / "src").glob("*.c"))]
+    headers = sorted([*KERNELS.glob("*/*.h"), *HERE.glob("*.ld")])
     command = [target.compiler, *target.flags, *WARNINGS, *extra_flags]
     command += [f"-I{KERNELS / 'include'}", f"-I{KERNELS / 'src'}"]
     if target.machine:
@@ -166,11 +145,16 @@ def build(target: Target, entries: Sequence[str], extra_flags: Sequence[str] = (
     return program
 
 
+def available_targets() -> list[str]:
+    """The targets whose tools are installed; ``test_targets.py`` reports the others as skipped."""
+    return [name for name, target in TARGETS.items() if not target.missing_tools()]
+
+
 def run_cases(target_name: str, cases: Sequence[Case]) -> list[Outcome]:
     """Runs the cases in order, all in one start of the driver."""
     target = TARGETS[target_name]
     require(target)
-    program = build(target, [case.entry for case in cases])
+    program = build(target)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         stream = struct.pack("<i", len(cases)) + b"".join(case.encode() for case in cases)
@@ -211,6 +195,12 @@ def check_cases(target_name: str, cases: Sequence[Case], expected: Sequence[np.n
                 f"status {outcome.status}, {differ} of {want.size} values differ, {outcome.problems}"
             )
     assert not failures, f"{len(failures)} of {len(cases)} cases fail on {target_name}:\n" + "\n".join(failures[:5])
+
+
+def check_everywhere(cases: Sequence[Case], expected: Sequence[np.ndarray]) -> None:
+    """:func:`check_cases` on every target that is available; at least the host must be."""
+    for target_name in dict.fromkeys(["host", *available_targets()]):
+        check_cases(target_name, cases, expected)
 
 
 def check_rejected(target_name: str, cases: Sequence[Case]) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import reference
-from harness import TARGETS, Case, check_cases
+from harness import Case, check_everywhere
 from tflite_models import ModelBuilder
 
 from helia_aot.kernels.manifest import scratch_bytes
@@ -37,8 +37,7 @@ CONVOLUTIONS = {
 }
 
 
-@pytest.mark.parametrize("target", list(TARGETS))
-def test_convolutions(target):
+def test_convolutions():
     cases, expected = [], []
     for seed, (entry, size, filter_shape, options) in enumerate(CONVOLUTIONS.values()):
         rng = np.random.default_rng(seed)
@@ -76,11 +75,10 @@ def test_convolutions(target):
         tensors = [x, filters, None, sums, multiplier, shift]
         cases.append(Case(entry, params, tensors, want.size, scratch))
         expected.append(want)
-    check_cases(target, cases, expected)
+    check_everywhere(cases, expected)
 
 
-@pytest.mark.parametrize("target", list(TARGETS))
-def test_fully_connected(target):
+def test_fully_connected():
     rng = np.random.default_rng(3)
     x = rng.integers(-128, 128, (3, 37)).astype(np.int8)
     weights = rng.integers(-127, 128, (10, 37)).astype(np.int8)
@@ -95,4 +93,4 @@ def test_fully_connected(target):
     params = [3, 1, 1, 37, 37, 1, 1, 10, 3, 1, 1, 10, 3, 0, 12, 12, 127, multiplier, shift]
     sums = reference.conv_weight_sums(weights, bias, 3)
     tensors = [x, weights, None, sums]
-    check_cases(target, [Case("arm_fully_connected_s8", params, tensors, want.size)], [want])
+    check_everywhere([Case("arm_fully_connected_s8", params, tensors, want.size)], [want])

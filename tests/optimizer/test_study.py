@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -44,7 +45,7 @@ def test_proposals_do_not_depend_on_the_process() -> None:
             check=True,
             capture_output=True,
             text=True,
-            cwd=os.path.dirname(__file__),  # noqa: PTH120
+            cwd=Path(__file__).parent,
             env={
                 **os.environ,
                 "PYTHONHASHSEED": seed,

@@ -11,8 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Helium bodies are used where the target has integer MVE. HELIA_NN_PORTABLE turns them off on such a target. */
-#if !defined(HELIA_NN_PORTABLE) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
+/*
+ * Helium bodies are used where the target has integer MVE. HELIA_NN_PORTABLE turns them off on such a target, and so does a build
+ * without optimisation, which has not registers enough for their assembly: the outputs are the same.
+ */
+#if !defined(HELIA_NN_PORTABLE) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__OPTIMIZE__)
 #define HELIA_NN_MVE 1
 #include <arm_mve.h>
 #endif

@@ -408,11 +408,12 @@ static inline void helia_nn_block_shallow_rows(
                    "vldrw.32 q5, [%[block], #16]\n\t"
                    "vmov q7[2], q7[0], %[s0], %[s1]\n\t"
                    "vmov q7[3], q7[1], %[s2], %[s3]\n\t"
-                   "ldr %[s0], [%[block], #80]\n\t" HELIA_NN_ASM_SCALE("q7", "q5") HELIA_NN_ASM_ADD("q6", "%[s0]")
+                   "ldr %[s0], [%[block], #80]\n\t" HELIA_NN_ASM_SCALE("q7", "q5")
+                   "ldr %[s1], [%[block], #108]\n\t" HELIA_NN_ASM_ADD("q6", "%[s0]")
                    HELIA_NN_ASM_SIGN("q7", "q5", "%[one]") HELIA_NN_ASM_ADD("q7", "q5")
                    "vldrw.32 q5, [%[block], #48]\n\t" HELIA_NN_ASM_SHIFT("q7", "q4") HELIA_NN_ASM_CLAMP_LOW("q6", "q5")
                    "vldrw.32 q4, [%[block], #64]\n\t" HELIA_NN_ASM_ADD("q7", "%[s0]") HELIA_NN_ASM_CLAMP_HIGH("q6", "q4")
-                   "vctp.32 %[stored]\n\t" HELIA_NN_ASM_CLAMP_LOW("q7", "q5")
+                   "vctp.32 %[s1]\n\t" HELIA_NN_ASM_CLAMP_LOW("q7", "q5")
                    "vpst\n\t"
                    "vstrbt.32 q6, [%[out]]\n\t" HELIA_NN_ASM_CLAMP_HIGH("q7", "q4")
                    "add %[out], %[out_step]\n\t"
@@ -424,7 +425,6 @@ static inline void helia_nn_block_shallow_rows(
                    : [s0] "=&Te"(s0), [s1] "=&Te"(s1), [s2] "=&Te"(s2), [s3] "=&Te"(s3), [x] "+r"(x), [out] "+l"(out)
                    : [block] "r"(block),
                      [depth] "r"(block->depth),
-                     [stored] "r"(block->stored),
                      [x_step] "r"(x_step),
                      [out_step] "r"(out_step),
                      [one] "r"(1)
