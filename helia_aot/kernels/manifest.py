@@ -27,7 +27,9 @@ VERSION = "7.37.0"
 """The dialect's release that the library covers."""
 
 # A definition or declaration in the library's layout: its name starts in column 0 after a plain return type.
-_FUNCTION = re.compile(r"^(?:arm_cmsis_nn_status|int32_t|void|bool) (\w+)\([^;{]*\)\s*\{", re.MULTILINE)
+_FUNCTION = re.compile(
+    r"^(?:arm_cmsis_nn_status|int32_t|void|bool) (\w+)\([^;{]*\)\s*\{", re.MULTILINE
+)
 _INCLUDE = re.compile(r'^#include "(\w+\.h)"', re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"\b(?:arm|helia_nn)_\w+")

@@ -119,7 +119,9 @@ def pairs(low: int, high: int):
 
 
 @st.composite
-def conv_shapes(draw, *, cin=None, cout=None, kernel=None, stride=None, dilation=None, padded=True, size=None):
+def conv_shapes(
+    draw, *, cin=None, cout=None, kernel=None, stride=None, dilation=None, padded=True, size=None
+):
     """Any small convolution; a strategy given by name replaces the default one of that field."""
     fields = {
         "kernel": draw(kernel if kernel is not None else pairs(1, 5)),

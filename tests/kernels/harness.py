@@ -60,10 +60,27 @@ _ARM = "arm-none-eabi-gcc"
 TARGETS = {
     target.name: target
     for target in (
-        Target("host", "cc", ("-O2", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")),
+        Target(
+            "host", "cc", ("-O2", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+        ),
         Target("m55", _ARM, _M55, "mps3-an547", "mps3_an547.ld", 0x60000000),
-        Target("m55-portable", _ARM, (*_M55, "-DHELIA_NN_PORTABLE"), "mps3-an547", "mps3_an547.ld", 0x60000000),
-        Target("m4", _ARM, ("-O3", "-mcpu=cortex-m4", "-mthumb"), "mps2-an386", "mps2_an386.ld", 0x21000000),
+        Target("m55-size", _ARM, ("-Os", *_M55[1:]), "mps3-an547", "mps3_an547.ld", 0x60000000),
+        Target(
+            "m55-portable",
+            _ARM,
+            (*_M55, "-DHELIA_NN_PORTABLE"),
+            "mps3-an547",
+            "mps3_an547.ld",
+            0x60000000,
+        ),
+        Target(
+            "m4",
+            _ARM,
+            ("-O3", "-mcpu=cortex-m4", "-mthumb"),
+            "mps2-an386",
+            "mps2_an386.ld",
+            0x21000000,
+        ),
     )
 }
 
@@ -161,7 +178,9 @@ def run_cases(target_name: str, cases: Sequence[Case]) -> list[Outcome]:
         (folder / "cases.bin").write_bytes(stream)
         command = run_command(target, program)
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, f"{target_name} driver: exit {done.returncode}\n{done.stderr[-4000:]}"
+        assert done.returncode == 0, (
+            f"{target_name} driver: exit {done.returncode}\n{done.stderr[-4000:]}"
+        )
         outcomes = decode((folder / "results.bin").read_bytes(), len(cases))
     for case, outcome in zip(cases, outcomes, strict=True):
         assert outcome.status != STATUS_UNKNOWN_ENTRY, f"{case.entry} has no adapter in driver.c"
@@ -194,7 +213,9 @@ def check_cases(target_name: str, cases: Sequence[Case], expected: Sequence[np.n
                 f"tensors {[None if t is None else t.shape for t in case.tensors]}: "
                 f"status {outcome.status}, {differ} of {want.size} values differ, {outcome.problems}"
             )
-    assert not failures, f"{len(failures)} of {len(cases)} cases fail on {target_name}:\n" + "\n".join(failures[:5])
+    assert not failures, (
+        f"{len(failures)} of {len(cases)} cases fail on {target_name}:\n" + "\n".join(failures[:5])
+    )
 
 
 def check_everywhere(cases: Sequence[Case], expected: Sequence[np.ndarray]) -> None:
@@ -206,5 +227,7 @@ def check_everywhere(cases: Sequence[Case], expected: Sequence[np.ndarray]) -> N
 def check_rejected(target_name: str, cases: Sequence[Case]) -> None:
     """Every case must be refused with ARG_ERROR, its output untouched."""
     for case, outcome in zip(cases, run_cases(target_name, cases), strict=True):
-        assert outcome.status == ARG_ERROR, f"{case.entry} {list(case.params)}: status {outcome.status}"
+        assert outcome.status == ARG_ERROR, (
+            f"{case.entry} {list(case.params)}: status {outcome.status}"
+        )
         assert not outcome.problems, f"{case.entry} {list(case.params)}: {outcome.problems}"

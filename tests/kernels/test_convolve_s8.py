@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from helia_aot.kernels.manifest import scratch_bytes
 
-BATCH = settings(max_examples=3, deadline=None, derandomize=True, database=None)
+BATCH = settings(max_examples=5, deadline=None, derandomize=True, database=None)
 
 
 def scratch_of(entry: str, shape: ConvShape) -> int:
@@ -60,17 +60,18 @@ def test_convolve_s8(shapes):
     check("arm_convolve_s8", shapes)
 
 
+DEPTHS = st.one_of(st.integers(1, 70), st.sampled_from([16, 32, 48, 64, 96, 128, 150]))
 POINTWISE = {"kernel": st.just((1, 1)), "dilation": st.just((1, 1)), "padded": False}
 
 
 @BATCH
-@given(batch(conv_shapes(**POINTWISE, cin=st.integers(1, 70), cout=st.integers(1, 21), stride=st.just((1, 1)))))
+@given(batch(conv_shapes(**POINTWISE, cin=DEPTHS, cout=st.integers(1, 21), stride=st.just((1, 1)))))
 def test_convolve_1x1_s8_fast(shapes):
     check("arm_convolve_1x1_s8_fast", shapes)
 
 
 @BATCH
-@given(batch(conv_shapes(**POINTWISE, cin=st.integers(1, 70))))
+@given(batch(conv_shapes(**POINTWISE, cin=DEPTHS)))
 def test_convolve_1x1_s8(shapes):
     check("arm_convolve_1x1_s8", shapes)
 
@@ -80,7 +81,16 @@ ROW_KERNELS = st.tuples(st.just(1), st.integers(1, 6))
 
 
 @BATCH
-@given(batch(conv_shapes(size=ROW_SIZES, kernel=ROW_KERNELS, dilation=st.just((1, 1)), cin=st.sampled_from([4, 8, 12, 20]))))
+@given(
+    batch(
+        conv_shapes(
+            size=ROW_SIZES,
+            kernel=ROW_KERNELS,
+            dilation=st.just((1, 1)),
+            cin=st.sampled_from([4, 8, 12, 20]),
+        )
+    )
+)
 def test_convolve_1_x_n_s8(shapes):
     check("arm_convolve_1_x_n_s8", shapes)
 
@@ -127,7 +137,12 @@ def test_convolve_s8_small_cin(shapes):
     check("arm_convolve_s8_small_cin", shapes)
 
 
-C16 = {"kernel": st.just((3, 3)), "cin": st.just(16), "stride": st.just((1, 1)), "dilation": st.just((1, 1))}
+C16 = {
+    "kernel": st.just((3, 3)),
+    "cin": st.just(16),
+    "stride": st.just((1, 1)),
+    "dilation": st.just((1, 1)),
+}
 
 
 @BATCH

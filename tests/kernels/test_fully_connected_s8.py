@@ -11,7 +11,7 @@ from harness import Case, available_targets, check_everywhere, check_rejected
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-BATCH = settings(max_examples=3, deadline=None, derandomize=True, database=None)
+BATCH = settings(max_examples=5, deadline=None, derandomize=True, database=None)
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,32 @@ def linear_case(layer: Linear, *, per_channel: bool) -> tuple[Case, np.ndarray]:
     )  # fmt: skip
     sums = reference.conv_weight_sums(weights, bias, offset)
     tensors = [x, weights, None if layer.folded else bias, sums if layer.folded else None]
-    dims = [layer.batches, 1, 1, layer.inputs, layer.inputs, 1, 1, layer.outputs, layer.batches, 1, 1, layer.outputs]
+    dims = [
+        layer.batches,
+        1,
+        1,
+        layer.inputs,
+        layer.inputs,
+        1,
+        1,
+        layer.outputs,
+        layer.batches,
+        1,
+        1,
+        layer.outputs,
+    ]
     params = [*dims, offset, 0, layer.output_zero_point, *layer.activation]
     if per_channel:
-        case = Case("arm_fully_connected_per_channel_s8", params, [*tensors, multiplier, shift], expected.size)
+        case = Case(
+            "arm_fully_connected_per_channel_s8",
+            params,
+            [*tensors, multiplier, shift],
+            expected.size,
+        )
     else:
-        case = Case("arm_fully_connected_s8", [*params, multiplier[0], shift[0]], tensors, expected.size)
+        case = Case(
+            "arm_fully_connected_s8", [*params, multiplier[0], shift[0]], tensors, expected.size
+        )
     return case, expected
 
 

@@ -16,7 +16,12 @@ from runners.measurement import Measurement
 from search_spaces.plans import apply
 
 PLAN, SPACE = synthetic_space(6)
-BAD = Measurement(status="plan_bad", stage="link", reason="too big", evidence={"over_bytes": 64})
+BAD = Measurement(
+    status="plan_bad",
+    stage="link",
+    reason="too big",
+    evidence={"overflow_bytes": {"dtcm": 60, "sram": 4}},
+)
 LOST = Measurement(status="rig_bad", stage="run", reason="no probe")
 
 
