@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the kernel library holds: files behind an entry, symbols behind a file, scratch behind a call.
 
-Nothing here is a hand-kept table of files: definitions and uses are read from the sources themselves, so a new kernel is
-known as soon as its file exists.
+Nothing here is a hand-kept table of files: definitions and uses are read from the sources themselves, so a new kernel
+is known as soon as its file exists.
 """
 
 from __future__ import annotations

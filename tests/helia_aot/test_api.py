@@ -81,7 +81,7 @@ def test_a_plan_file_reproduces_the_module(digits_model: Path, tmp_path: Path) -
     assert {o.entry for o in again.module.operators} == {o.entry for o in first.module.operators}
 
 
-def test_a_foreign_plan_is_refused_with_every_mismatch(digits_model: Path, tmp_path: Path) -> None:
+def test_a_foreign_plan_is_refused_with_every_mismatch(digits_model: Path) -> None:
     content = convert(digits(digits_model)).plan.model_dump(mode="json")
     content["model"]["sha256"] = "0" * 64
     content["platform"]["name"] = "apollo3p_evb"

@@ -5,9 +5,9 @@ A :class:`Case` names an entry, its numbers and its tensors; :func:`run_cases` g
 cases of a call go to one process or one emulator start. ``driver.c`` says which numbers and tensors an entry wants, and
 what it checks besides the output (guards, untouched inputs, reads of memory that is not the entry's).
 
-Stream of cases, little-endian: count; for each case the entry name (64 bytes, zero-padded), then int32 numbers: parameter
-count, output bytes, scratch bytes, blob count, parameters, blob sizes (0: NULL pointer); then the blobs, each padded to 4
-bytes. Stream of results: for each case status, problem bits, output bytes (int32), then the output.
+Stream of cases, little-endian: count; for each case the entry name (64 bytes, zero-padded), then int32 numbers:
+parameter count, output bytes, scratch bytes, blob count, parameters, blob sizes (0: NULL pointer); then the blobs, each
+padded to 4 bytes. Stream of results: for each case status, problem bits, output bytes (int32), then the output.
 """
 
 from __future__ import annotations

@@ -18,6 +18,13 @@
 #if !defined(HELIA_NN_PORTABLE) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__OPTIMIZE__)
 #define HELIA_NN_MVE 1
 #include <arm_mve.h>
+
+/* First in the clobber list of assembly that sets the predicate; Clang has no name for it. */
+#if defined(__clang__)
+#define HELIA_NN_PREDICATE
+#else
+#define HELIA_NN_PREDICATE "p0",
+#endif
 #endif
 
 /* A body that is correct but rarely runs: kept out of the fast one, whose registers it would take. */

@@ -45,10 +45,12 @@ void helia_nn_matmul_s8(const int8_t *lhs,
 #include "support_matmul_s8_mve.h"
 
 /*
- * Up to so many rows run with the loop over channels inside: it costs less to start. With more rows the loop over rows is inside,
- * so that each weight is read from its memory once.
+ * The loop over channels inside the loop over rows costs the least, but reads all weights again for every two rows. That is done
+ * for few rows, and for so many bytes of weights as stay in a data cache beside the input; otherwise the loop over rows is the
+ * inner one, and each weight is read from its memory once.
  */
 #define FEW_ROWS 4
+#define CACHED_WEIGHT_BYTES (32 * 1024)
 
 /* An even number of rows of 16 bytes and more with all whole blocks of channels. */
 static void pairs_times_channels(helia_nn_block *block,
@@ -190,7 +192,8 @@ static int32_t times_channels(helia_nn_block *block,
     {
         row_times_channels(block, stage, lhs, rhs, output);
     }
-    else if (stage->per_channel && block->depth > 64 && rows <= FEW_ROWS)
+    else if (stage->per_channel && block->depth > 64 &&
+             (rows <= FEW_ROWS || channels * block->depth <= CACHED_WEIGHT_BYTES))
     {
         const int32_t even = rows & ~1;
         pairs_times_channels(block, stage, lhs, lhs_stride, even, rhs, output, channels);

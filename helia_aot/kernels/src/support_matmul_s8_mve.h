@@ -204,7 +204,7 @@ static inline void helia_nn_block_deep_rows(
                          [w0] "=&r"(w0),
                          [w1] "=&r"(w1)
                        : [block] "r"(block), [more] "r"(more), [tail] "r"(tail)
-                       : "q0", "q1", "q2", "q3", "q6", "q7", "lr", "memory");
+                       : HELIA_NN_PREDICATE "q0", "q1", "q2", "q3", "q6", "q7", "lr", "memory");
     }
 }
 
@@ -307,7 +307,7 @@ static inline void helia_nn_block_1_row(helia_nn_block *block, const int8_t *row
                      [w2] "=&r"(w2),
                      [w3] "=&r"(w3)
                    : [block] "r"(block)
-                   : "q0", "q1", "q2", "q3", "q6", "lr", "memory");
+                   : HELIA_NN_PREDICATE "q0", "q1", "q2", "q3", "q6", "lr", "memory");
 }
 
 /*
@@ -428,7 +428,7 @@ static inline void helia_nn_block_shallow_rows(
                      [x_step] "r"(x_step),
                      [out_step] "r"(out_step),
                      [one] "r"(1)
-                   : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "memory");
+                   : HELIA_NN_PREDICATE "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "memory");
 }
 
 /* Loads and multiplies one vector of weights with one of the input. */
@@ -505,7 +505,7 @@ static inline void helia_nn_block_shallow_rows(
                              [shift] "+r"(shift),                                                                             \
                              [out] "+l"(out)                                                                                  \
                            : [block] "r"(block), [overlap] "r"(overlap)                                                       \
-                           : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "memory");                                 \
+                           : HELIA_NN_PREDICATE "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "memory");              \
         }                                                                                                                     \
     }
 

@@ -14,22 +14,32 @@ from helia_aot.kernels import manifest
 SOURCES = Path(manifest.__file__).parent / "src"
 
 
-@pytest.fixture(scope="module")
-def symbol_tables(tmp_path_factory):
-    """(defined, undefined) external symbols of every source file, as the host's compiler sees them."""
-    if shutil.which("cc") is None or shutil.which("nm") is None:
-        pytest.skip("cc or nm is not installed")
+COMPILERS = {
+    "host": ["cc"],
+    "m55": ["arm-none-eabi-gcc", "-O2", "-mcpu=cortex-m55", "-mfloat-abi=hard", "-mthumb"],
+}
+
+
+@pytest.fixture(scope="module", params=list(COMPILERS))
+def symbol_tables(request, tmp_path_factory):
+    """(defined, undefined) external symbols of every source file, as the compiler sees them."""
+    command = COMPILERS[request.param]
+    nm = command[0].replace("gcc", "nm").replace("cc", "nm")
+    if shutil.which(command[0]) is None or shutil.which(nm) is None:
+        pytest.skip(f"{command[0]} or {nm} is not installed")
     folder = tmp_path_factory.mktemp("objects")
     names = [name for name in manifest.source_names() if name.endswith(".c")]
-    subprocess.run(
-        ["cc", "-std=c11", "-c", *(str(SOURCES / name) for name in names)], cwd=folder, check=True
-    )
+    paths = [str(SOURCES / name) for name in names]
+    subprocess.run([*command, "-std=c11", "-c", *paths], cwd=folder, check=True)
     tables = {}
     for name in names:
         listing = subprocess.run(
-            ["nm", "-g", name.replace(".c", ".o")],
-            cwd=folder, check=True, capture_output=True, text=True,
-        ).stdout  # fmt: skip
+            [nm, "-g", str(Path(name).with_suffix(".o"))],
+            cwd=folder,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
         found = re.findall(r"([A-Za-z]) _?((?:arm|helia_nn)_\w+)$", listing, re.MULTILINE)
         tables[name] = (
             {symbol for kind, symbol in found if kind != "U"},
@@ -38,9 +48,10 @@ def symbol_tables(tmp_path_factory):
     return tables
 
 
-def test_public_symbols_are_those_that_the_compiler_emits(symbol_tables):
+def test_no_external_symbol_is_unknown(symbol_tables):
+    """A symbol that the manifest does not know would keep its name in a module and clash with another library."""
     for name, (defined, _) in symbol_tables.items():
-        assert set(manifest.public_symbols([name])) == defined, name
+        assert defined <= set(manifest.public_symbols([name])), name
 
 
 @pytest.mark.parametrize("entry", manifest.public_entries())
