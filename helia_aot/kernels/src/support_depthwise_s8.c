@@ -193,59 +193,135 @@ bool helia_nn_prepare_lanes(helia_nn_lanes *lanes,
     return vminvq_s8(INT8_MAX, smallest_weight) > INT8_MIN && vmaxvq_s32(INT32_MIN, largest_shift) < 0;
 }
 
-/* Adds the 16-bit lanes of a vector to two accumulators. */
-#define ADD_WIDENED(accumulator_b, accumulator_t, vector)                \
-    accumulator_b = vaddq_s32(accumulator_b, vmovlbq_s16(vector));       \
-    accumulator_t = vaddq_s32(accumulator_t, vmovltq_s16(vector))
+/* The four accumulators of 16 lanes, in the order of the header. */
+typedef struct
+{
+    int32x4_t lanes0, lanes2, lanes1, lanes3;
+} sums16;
+
+static inline sums16 start_sums(const helia_nn_lanes *lanes)
+{
+    return (sums16){vldrwq_s32(lanes->start), vldrwq_s32(lanes->start + 4), vldrwq_s32(lanes->start + 8),
+                    vldrwq_s32(lanes->start + 12)};
+}
+
+/* Narrows requantised sums to 16 outputs in memory order. */
+static inline int8x16_t narrow(const sums16 *sums, helia_nn_output_limits limits)
+{
+    const int16x8_t none = vuninitializedq_s16();
+    const int16x8_t even = vqaddq_n_s16(vqmovntq_s32(vqmovnbq_s32(none, sums->lanes0), sums->lanes2), (int16_t)limits.add);
+    const int16x8_t odd = vqaddq_n_s16(vqmovntq_s32(vqmovnbq_s32(none, sums->lanes1), sums->lanes3), (int16_t)limits.add);
+    uint8x16_t all = vqmovuntq_s16(vqmovunbq_s16(vuninitializedq_u8(), even), odd);
+    all = vqaddq_n_u8(all, (uint8_t)limits.above);
+    return vreinterpretq_s8_u8(vaddq_n_u8(all, (uint8_t)limits.back));
+}
+
+/* Adds products to the sums, one tap of 16 lanes. */
+static inline void add_tap(sums16 *sums, int8x16_t input, int8x16_t weights)
+{
+    const int16x8_t even = vmullbq_int_s8(input, weights);
+    sums->lanes0 = vaddq_s32(sums->lanes0, vmovlbq_s16(even));
+    sums->lanes2 = vaddq_s32(sums->lanes2, vmovltq_s16(even));
+    const int16x8_t odd = vmulltq_int_s8(input, weights);
+    sums->lanes1 = vaddq_s32(sums->lanes1, vmovlbq_s16(odd));
+    sums->lanes3 = vaddq_s32(sums->lanes3, vmovltq_s16(odd));
+}
+
+/*
+ * Adds `pairs` (at least 1) pairs of taps, with the sum of two products in 16 bits; see support_depthwise_3x3_s8.h for the
+ * steps. In assembly, because the second input of a pair has to be loaded twice for want of a ninth vector register.
+ */
+static inline void
+add_pairs(sums16 *sums, const int8_t **input, const int8_t **weights, int32_t tap_step, int32_t pairs)
+{
+    int8x16_t x0, x1, w0, w1;
+    __asm volatile("dls lr, %[pairs]\n"
+                   "1:\n"
+                   "vldrb.u8 %q[x0], [%[input]]\n"
+                   "add %[input], %[input], %[step]\n"
+                   "vldrb.u8 %q[w0], [%[weights]], #16\n"
+                   "vmullb.s8 %q[x1], %q[x0], %q[w0]\n"
+                   "vldrb.u8 %q[w1], [%[weights]], #16\n"
+                   "vmullt.s8 %q[x0], %q[x0], %q[w0]\n"
+                   "vldrb.u8 %q[w0], [%[input]]\n"
+                   "vmullb.s8 %q[w0], %q[w0], %q[w1]\n"
+                   "vadd.i16 %q[x1], %q[x1], %q[w0]\n"
+                   "vldrb.u8 %q[w0], [%[input]]\n"
+                   "vmullt.s8 %q[w0], %q[w0], %q[w1]\n"
+                   "vmovlb.s16 %q[w1], %q[x1]\n"
+                   "vqdmlah.s32 %q[lanes2], %q[x1], %[high]\n"
+                   "vadd.i16 %q[x0], %q[x0], %q[w0]\n"
+                   "add %[input], %[input], %[step]\n"
+                   "vmla.s32 %q[lanes0], %q[w1], %[one]\n"
+                   "vmovlb.s16 %q[w0], %q[x0]\n"
+                   "vqdmlah.s32 %q[lanes3], %q[x0], %[high]\n"
+                   "vadd.i32 %q[lanes1], %q[lanes1], %q[w0]\n"
+                   "le lr, 1b\n"
+                   : [lanes0] "+w"(sums->lanes0), [lanes1] "+w"(sums->lanes1), [lanes2] "+w"(sums->lanes2),
+                     [lanes3] "+w"(sums->lanes3), [x0] "=&w"(x0), [x1] "=&w"(x1), [w0] "=&w"(w0), [w1] "=&w"(w1),
+                     [input] "+r"(*input), [weights] "+r"(*weights)
+                   : [pairs] "r"(pairs), [step] "r"(tap_step), [high] "r"(1 << 15), [one] "r"(1)
+                   : "lr", "memory");
+}
+
+/*
+ * Requantises sums whose shifts are all to the right: VQRDMULH, then VQDMLAH with 1, which adds the high half of the doubled
+ * product with 1, the sign, so that the rounding shift VRSHL takes ties away from zero. In assembly, because compilers keep
+ * the multipliers and shifts of a loop in stack slots.
+ */
+static inline void requantize_right(sums16 *sums, const helia_nn_lanes *lanes)
+{
+    int32x4_t t0, t1, t2, t3;
+    __asm volatile("vldrw.u32 %q[t0], [%[lanes], #64]\n"
+                   "vqrdmulh.s32 %q[lanes0], %q[lanes0], %q[t0]\n"
+                   "vldrw.u32 %q[t1], [%[lanes], #80]\n"
+                   "vqrdmulh.s32 %q[lanes2], %q[lanes2], %q[t1]\n"
+                   "vldrw.u32 %q[t2], [%[lanes], #96]\n"
+                   "vqrdmulh.s32 %q[lanes1], %q[lanes1], %q[t2]\n"
+                   "vldrw.u32 %q[t3], [%[lanes], #112]\n"
+                   "vqrdmulh.s32 %q[lanes3], %q[lanes3], %q[t3]\n"
+                   "vldrw.u32 %q[t0], [%[lanes], #128]\n"
+                   "vqdmlah.s32 %q[lanes0], %q[lanes0], %[one]\n"
+                   "vldrw.u32 %q[t1], [%[lanes], #144]\n"
+                   "vqdmlah.s32 %q[lanes2], %q[lanes2], %[one]\n"
+                   "vrshl.s32 %q[lanes0], %q[lanes0], %q[t0]\n"
+                   "vldrw.u32 %q[t2], [%[lanes], #160]\n"
+                   "vqdmlah.s32 %q[lanes1], %q[lanes1], %[one]\n"
+                   "vrshl.s32 %q[lanes2], %q[lanes2], %q[t1]\n"
+                   "vldrw.u32 %q[t3], [%[lanes], #176]\n"
+                   "vqdmlah.s32 %q[lanes3], %q[lanes3], %[one]\n"
+                   "vrshl.s32 %q[lanes1], %q[lanes1], %q[t2]\n"
+                   "vrshl.s32 %q[lanes3], %q[lanes3], %q[t3]\n"
+                   : [lanes0] "+w"(sums->lanes0), [lanes1] "+w"(sums->lanes1), [lanes2] "+w"(sums->lanes2),
+                     [lanes3] "+w"(sums->lanes3), [t0] "=&w"(t0), [t1] "=&w"(t1), [t2] "=&w"(t2), [t3] "=&w"(t3)
+                   : [lanes] "r"(lanes), [one] "r"(1), "m"(*lanes));
+}
 
 void helia_nn_depthwise_row_quick(const helia_nn_depthwise_row *row)
 {
     const helia_nn_lanes *lanes = row->lanes;
-    const int32_t tap_step = row->tap_step;
+    const int32_t pairs = row->filter_w >> 1;
     int32_t offset = row->row_offset;
     int8_t *output = row->output;
     for (int32_t i = 0; i < row->count; i++)
     {
-        int32x4_t lanes0 = vldrwq_s32(lanes->start);
-        int32x4_t lanes2 = vldrwq_s32(lanes->start + 4);
-        int32x4_t lanes1 = vldrwq_s32(lanes->start + 8);
-        int32x4_t lanes3 = vldrwq_s32(lanes->start + 12);
+        sums16 sums = start_sums(lanes);
         const int8_t *weights = lanes->weights;
         for (int32_t y = 0; y < row->ring->slot_count; y++)
         {
             const int8_t *input = helia_nn_row_ring_row(row->ring, y) + offset;
-            for (int32_t pair = row->filter_w >> 1; pair > 0; pair--)
+            if (pairs > 0)
             {
-                const int8x16_t x0 = vldrbq_s8(input);
-                const int8x16_t w0 = vldrbq_s8(weights);
-                input += tap_step;
-                const int8x16_t x1 = vldrbq_s8(input);
-                const int8x16_t w1 = vldrbq_s8(weights + HELIA_NN_LANES);
-                input += tap_step;
-                weights += 2 * HELIA_NN_LANES;
-                const int16x8_t even = vaddq_s16(vmullbq_int_s8(x0, w0), vmullbq_int_s8(x1, w1));
-                ADD_WIDENED(lanes0, lanes2, even);
-                const int16x8_t odd = vaddq_s16(vmulltq_int_s8(x0, w0), vmulltq_int_s8(x1, w1));
-                ADD_WIDENED(lanes1, lanes3, odd);
+                add_pairs(&sums, &input, &weights, row->tap_step, pairs);
             }
             if (row->filter_w & 1)
             {
-                const int8x16_t x0 = vldrbq_s8(input);
-                const int8x16_t w0 = vldrbq_s8(weights);
+                add_tap(&sums, vldrbq_s8(input), vldrbq_s8(weights));
                 weights += HELIA_NN_LANES;
-                const int16x8_t even = vmullbq_int_s8(x0, w0);
-                ADD_WIDENED(lanes0, lanes2, even);
-                const int16x8_t odd = vmulltq_int_s8(x0, w0);
-                ADD_WIDENED(lanes1, lanes3, odd);
             }
         }
-        lanes0 = helia_nn_requantize_right_s32x4(lanes0, vldrwq_s32(lanes->multiplier), vldrwq_s32(lanes->shift));
-        lanes2 = helia_nn_requantize_right_s32x4(lanes2, vldrwq_s32(lanes->multiplier + 4), vldrwq_s32(lanes->shift + 4));
-        lanes1 = helia_nn_requantize_right_s32x4(lanes1, vldrwq_s32(lanes->multiplier + 8), vldrwq_s32(lanes->shift + 8));
-        lanes3 = helia_nn_requantize_right_s32x4(lanes3, vldrwq_s32(lanes->multiplier + 12), vldrwq_s32(lanes->shift + 12));
-        vstrbq_p_s8(output,
-                    helia_nn_narrow_outputs(lanes0, lanes2, lanes1, lanes3, row->output_offset, row->activation),
-                    row->stored);
+        requantize_right(&sums, lanes);
+        vstrbq_p_s8(output, narrow(&sums, row->limits), row->stored);
         output += row->output_step;
         offset += row->step;
     }
@@ -258,33 +334,25 @@ void helia_nn_depthwise_row_any(const helia_nn_depthwise_row *row)
     int8_t *output = row->output;
     for (int32_t i = 0; i < row->count; i++)
     {
-        int32x4_t lanes0 = vldrwq_s32(lanes->start);
-        int32x4_t lanes2 = vldrwq_s32(lanes->start + 4);
-        int32x4_t lanes1 = vldrwq_s32(lanes->start + 8);
-        int32x4_t lanes3 = vldrwq_s32(lanes->start + 12);
+        sums16 sums = start_sums(lanes);
         const int8_t *weights = lanes->weights;
         for (int32_t y = 0; y < row->ring->slot_count; y++)
         {
             const int8_t *input = helia_nn_row_ring_row(row->ring, y) + offset;
             for (int32_t x = row->filter_w; x > 0; x--)
             {
-                const int8x16_t x0 = vldrbq_s8(input);
-                const int8x16_t w0 = vldrbq_s8(weights);
+                add_tap(&sums, vldrbq_s8(input), vldrbq_s8(weights));
                 input += row->tap_step;
                 weights += HELIA_NN_LANES;
-                const int16x8_t even = vmullbq_int_s8(x0, w0);
-                ADD_WIDENED(lanes0, lanes2, even);
-                const int16x8_t odd = vmulltq_int_s8(x0, w0);
-                ADD_WIDENED(lanes1, lanes3, odd);
             }
         }
-        lanes0 = helia_nn_requantize_s32x4(lanes0, vldrwq_s32(lanes->multiplier), vldrwq_s32(lanes->shift));
-        lanes2 = helia_nn_requantize_s32x4(lanes2, vldrwq_s32(lanes->multiplier + 4), vldrwq_s32(lanes->shift + 4));
-        lanes1 = helia_nn_requantize_s32x4(lanes1, vldrwq_s32(lanes->multiplier + 8), vldrwq_s32(lanes->shift + 8));
-        lanes3 = helia_nn_requantize_s32x4(lanes3, vldrwq_s32(lanes->multiplier + 12), vldrwq_s32(lanes->shift + 12));
-        vstrbq_p_s8(output,
-                    helia_nn_narrow_outputs(lanes0, lanes2, lanes1, lanes3, row->output_offset, row->activation),
-                    row->stored);
+        const int32_t *m = lanes->multiplier;
+        const int32_t *s = lanes->shift;
+        sums.lanes0 = helia_nn_requantize_s32x4(sums.lanes0, vldrwq_s32(m), vldrwq_s32(s));
+        sums.lanes2 = helia_nn_requantize_s32x4(sums.lanes2, vldrwq_s32(m + 4), vldrwq_s32(s + 4));
+        sums.lanes1 = helia_nn_requantize_s32x4(sums.lanes1, vldrwq_s32(m + 8), vldrwq_s32(s + 8));
+        sums.lanes3 = helia_nn_requantize_s32x4(sums.lanes3, vldrwq_s32(m + 12), vldrwq_s32(s + 12));
+        vstrbq_p_s8(output, narrow(&sums, row->limits), row->stored);
         output += row->output_step;
         offset += row->step;
     }

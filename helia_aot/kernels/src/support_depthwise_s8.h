@@ -106,6 +106,25 @@ typedef struct
     int32_t next_row;  /* The next input row, from -pad_h. */
 } helia_nn_row_ring;
 
+/* The last steps of 16 outputs, on saturated 16-bit numbers that had `add` added and were then narrowed to unsigned bytes:
+ * an unsigned saturating addition of `above` cuts off everything above the maximum, and adding `back` gives the output. */
+typedef struct
+{
+    int32_t add;   /* Output offset minus the activation's minimum, which becomes 0. */
+    int32_t above; /* What the activation's range lacks to 256 values. */
+    int32_t back;  /* The activation's minimum minus `above`. */
+} helia_nn_output_limits;
+
+static inline helia_nn_output_limits helia_nn_output_limits_of(const helia_nn_depthwise_layer *layer)
+{
+    const int32_t above = 255 - (layer->activation.max - layer->activation.min);
+    return (helia_nn_output_limits){
+        .add = layer->output_offset - layer->activation.min,
+        .above = above,
+        .back = layer->activation.min - above,
+    };
+}
+
 /* One row of output vectors. Tap (y, x) of vector i is at row y of the ring, byte `x * tap_step + i * step`. */
 typedef struct
 {
@@ -115,8 +134,7 @@ typedef struct
     int32_t filter_w;
     int32_t tap_step;
     int32_t step;
-    int32_t output_offset;
-    cmsis_nn_activation activation;
+    helia_nn_output_limits limits;
     int8_t *output;
     int32_t output_step; /* Bytes from one output vector to the next. */
     int32_t count;       /* Output vectors. */
@@ -202,11 +220,23 @@ static inline void helia_nn_load_slices(helia_nn_row_ring *ring,
         }
         const int8_t *from = layer->input + row * layer->input_w * layer->channels + first_channel;
         to = helia_nn_fill_vectors(to, padding, left);
-        for (int32_t i = 0; i < inside; i++)
+        if (valid == 0xFFFF)
         {
-            vstrbq_s8(to, vldrbq_z_s8(from, valid));
-            to += HELIA_NN_LANES;
-            from += layer->channels;
+            for (int32_t i = 0; i < inside; i++)
+            {
+                vstrbq_s8(to, vldrbq_s8(from));
+                to += HELIA_NN_LANES;
+                from += layer->channels;
+            }
+        }
+        else
+        {
+            for (int32_t i = 0; i < inside; i++)
+            {
+                vstrbq_s8(to, vldrbq_z_s8(from, valid));
+                to += HELIA_NN_LANES;
+                from += layer->channels;
+            }
         }
         helia_nn_fill_vectors(to, padding, row_pixels - left - inside);
     }
@@ -235,8 +265,7 @@ static inline void helia_nn_depthwise_slices_init(helia_nn_depthwise_slices *sli
         .filter_w = layer->filter_w,
         .tap_step = HELIA_NN_LANES * layer->dilation_w,
         .step = HELIA_NN_LANES * layer->stride_w,
-        .output_offset = layer->output_offset,
-        .activation = layer->activation,
+        .limits = helia_nn_output_limits_of(layer),
         .output_step = layer->channels,
         .count = layer->output_w,
     };
@@ -269,28 +298,6 @@ helia_nn_depthwise_slices_row(helia_nn_depthwise_slices *slices, const helia_nn_
 {
     helia_nn_load_slices(&slices->ring, layer, y, slices->first_channel, slices->valid, slices->row_pixels);
     slices->row.output = layer->output + y * layer->output_w * layer->channels + slices->first_channel;
-}
-
-/* Requantises four accumulators whose shifts are all to the right. */
-static inline int32x4_t helia_nn_requantize_right_s32x4(int32x4_t value, int32x4_t multiplier, int32x4_t shift)
-{
-    value = vqrdmulhq_s32(value, multiplier);
-    /* value + (value >> 31): ties of the rounding shift go away from zero. The high half of the doubled product with 1 is
-     * the sign, so that one instruction of the multiply pipeline does it. */
-    value = vqdmlahq_n_s32(value, value, 1);
-    return vrshlq_s32(value, shift);
-}
-
-/* Gives 16 outputs in memory order of four requantised accumulators. */
-static inline int8x16_t helia_nn_narrow_outputs(
-    int32x4_t lanes0, int32x4_t lanes2, int32x4_t lanes1, int32x4_t lanes3, int32_t offset, cmsis_nn_activation activation)
-{
-    int16x8_t even = vqmovntq_s32(vqmovnbq_s32(vuninitializedq_s16(), lanes0), lanes2);
-    int16x8_t odd = vqmovntq_s32(vqmovnbq_s32(vuninitializedq_s16(), lanes1), lanes3);
-    even = vqaddq_n_s16(even, (int16_t)offset);
-    odd = vqaddq_n_s16(odd, (int16_t)offset);
-    const int8x16_t all = vqmovntq_s16(vqmovnbq_s16(vuninitializedq_s8(), even), odd);
-    return vminq_s8(vmaxq_s8(all, vdupq_n_s8((int8_t)activation.min)), vdupq_n_s8((int8_t)activation.max));
 }
 
 #endif /* HELIA_NN_MVE */
