@@ -182,8 +182,8 @@ def _run(
         space=space,
     )
     evidence_path = folder / EVIDENCE_NAME
-    write_atomically(plan_path, plan_text)
     write_atomically(evidence_path, evidence.to_json())
+    write_atomically(plan_path, plan_text)  # last: where a plan is, its evidence is too
     return build_summary(
         evidence,
         plan_path=str(plan_path),

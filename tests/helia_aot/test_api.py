@@ -140,7 +140,7 @@ def test_a_full_disk_leaves_nothing_behind(
     digits_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conversion = convert(digits(digits_model))
-    folder = write_module(conversion, tmp_path / "module")
+    folder = write_module(conversion, tmp_path / "old" / "module")
     before = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
     write_text = Path.write_text
 
@@ -150,7 +150,9 @@ def test_a_full_disk_leaves_nothing_behind(
         return write_text(path, *args, **kwargs)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Path, "write_text", fail)
-    with pytest.raises(EmitError, match="No space left on device"):
-        write_module(conversion, folder, force=True)
+    for target in (folder, tmp_path / "new" / "folder" / "module"):
+        with pytest.raises(EmitError, match="No space left on device"):
+            write_module(conversion, target, force=True)
     assert {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == before
-    assert [p.name for p in tmp_path.iterdir()] == ["module"]
+    assert [p.name for p in tmp_path.iterdir()] == ["old"]
+    assert [p.name for p in (tmp_path / "old").iterdir()] == ["module"]

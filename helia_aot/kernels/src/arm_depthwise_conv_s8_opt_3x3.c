@@ -24,37 +24,22 @@ HELIA_NN_DEFINE_3X3_ROW(row_stride_1)
 #define STEP "32"
 HELIA_NN_DEFINE_3X3_ROW(row_stride_2)
 
-static void compute_row(const helia_nn_depthwise_slices *slices, int32_t stride_w)
-{
-    const helia_nn_3x3_row arguments = helia_nn_3x3_arguments(&slices->row, -slices->row.step);
-    if (!slices->quick)
-    {
-        helia_nn_depthwise_row_any(&slices->row);
-    }
-    else if (stride_w == 1)
-    {
-        row_stride_1(&arguments);
-    }
-    else if (stride_w == 2)
-    {
-        row_stride_2(&arguments);
-    }
-    else
-    {
-        helia_nn_depthwise_row_quick(&slices->row);
-    }
-}
-
 static void depthwise_3x3(const helia_nn_depthwise_layer *layer)
 {
-    helia_nn_depthwise_slices slices;
-    helia_nn_depthwise_slices_init(&slices, layer);
-    while (helia_nn_depthwise_slices_next(&slices, layer))
+    helia_nn_depthwise_slice slice = helia_nn_depthwise_slice_init(layer);
+    while (helia_nn_depthwise_slice_next(&slice, layer))
     {
-        for (int32_t y = 0; y < layer->output_h; y++)
+        if (slice.quick && layer->stride_w == 1)
         {
-            helia_nn_depthwise_slices_row(&slices, layer, y);
-            compute_row(&slices, layer->stride_w);
+            helia_nn_3x3_slice_rows(&slice, layer, -HELIA_NN_LANES, row_stride_1);
+        }
+        else if (slice.quick && layer->stride_w == 2)
+        {
+            helia_nn_3x3_slice_rows(&slice, layer, -2 * HELIA_NN_LANES, row_stride_2);
+        }
+        else
+        {
+            helia_nn_depthwise_slice_rows(&slice, layer);
         }
     }
 }

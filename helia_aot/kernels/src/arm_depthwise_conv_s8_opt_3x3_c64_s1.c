@@ -25,22 +25,16 @@ HELIA_NN_DEFINE_3X3_ROW(row_of_64_channels)
 
 static void depthwise_3x3_c64_s1(const helia_nn_depthwise_layer *layer)
 {
-    helia_nn_depthwise_slices slices;
-    helia_nn_depthwise_slices_init(&slices, layer);
-    while (helia_nn_depthwise_slices_next(&slices, layer))
+    helia_nn_depthwise_slice slice = helia_nn_depthwise_slice_init(layer);
+    while (helia_nn_depthwise_slice_next(&slice, layer))
     {
-        for (int32_t y = 0; y < layer->output_h; y++)
+        if (slice.quick)
         {
-            helia_nn_depthwise_slices_row(&slices, layer, y);
-            if (slices.quick)
-            {
-                const helia_nn_3x3_row arguments = helia_nn_3x3_arguments(&slices.row, -HELIA_NN_LANES);
-                row_of_64_channels(&arguments);
-            }
-            else
-            {
-                helia_nn_depthwise_row_any(&slices.row);
-            }
+            helia_nn_3x3_slice_rows(&slice, layer, -HELIA_NN_LANES, row_of_64_channels);
+        }
+        else
+        {
+            helia_nn_depthwise_slice_rows(&slice, layer);
         }
     }
 }

@@ -30,7 +30,7 @@
 /* The arguments of a row, at the offsets that the assembly reads. */
 typedef struct
 {
-    const int8_t *rows[3];         /* 0: where tap (y, 0) of the first vector is, plus `advance` of helia_nn_3x3_arguments(). */
+    const int8_t *rows[3];         /* 0: where FIRST wants the rows to start. */
     const int8_t *middle_weights;  /* 12: weights of tap 4; the other numbers of the lanes are around them. */
     int8_t *output;                /* 16 */
     int32_t output_step;           /* 20 */
@@ -42,25 +42,6 @@ typedef struct
 
 _Static_assert(offsetof(helia_nn_3x3_row, limits) == 32 && offsetof(helia_nn_3x3_row, stored) == 44, "read by assembly");
 _Static_assert(sizeof(helia_nn_lanes) == 192, "read by assembly");
-
-/* Gives the arguments for a row; `advance` is added to the row pointers. */
-static inline helia_nn_3x3_row helia_nn_3x3_arguments(const helia_nn_depthwise_row *row, int32_t advance)
-{
-    helia_nn_3x3_row arguments = {
-        .middle_weights = row->lanes->weights + 4 * HELIA_NN_LANES,
-        .output = row->output,
-        .output_step = row->output_step,
-        .count = row->count,
-        .tap_step = row->tap_step,
-        .limits = row->limits,
-        .stored = row->stored,
-    };
-    for (int32_t y = 0; y < 3; y++)
-    {
-        arguments.rows[y] = helia_nn_row_ring_row(row->ring, y) + row->row_offset + advance;
-    }
-    return arguments;
-}
 
 /* The first part of a vector (START) and, between it, the last part of the vector before (END). */
 #define HELIA_NN_3X3_VECTOR_START(START, END) \
@@ -184,12 +165,17 @@ static inline helia_nn_3x3_row helia_nn_3x3_arguments(const helia_nn_depthwise_r
 #define HELIA_NN_ASSEMBLE(text) text
 #define HELIA_NN_LEAVE_OUT(text)
 
-/* Defines `void name(const helia_nn_3x3_row *)`, which computes a row. */
+/*
+ * Defines `void name(const helia_nn_3x3_row *)`, which computes a row.
+ *
+ * Registers that compilers may keep for themselves are saved by hand, and so is VPR.P0, which they know no clobber for.
+ */
 #define HELIA_NN_DEFINE_3X3_ROW(name)                                                                                         \
-    static __attribute__((noinline)) void name(const helia_nn_3x3_row *arguments)                                             \
+    static inline void name(const helia_nn_3x3_row *arguments)                                                                \
     {                                                                                                                         \
         register const helia_nn_3x3_row *pointer __asm("r0") = arguments;                                                     \
-        __asm volatile("push {r4-r11}\n"                                                                                      \
+        __asm volatile("vmrs r12, p0\n"                                                                                       \
+                       "push {r4-r12, lr}\n"                                                                                  \
                        "ldrd r4, r5, [r0, #16]\n"                                                                             \
                        "ldrd lr, r11, [r0, #24]\n"                                                                            \
                        "ldrd r8, r9, [r0, #32]\n"                                                                             \
@@ -209,11 +195,53 @@ static inline helia_nn_3x3_row helia_nn_3x3_arguments(const helia_nn_depthwise_r
                        HELIA_NN_3X3_VECTOR_REST                                                                               \
                        "le lr, 1b\n"                                                                                          \
                        HELIA_NN_3X3_VECTOR_START(HELIA_NN_LEAVE_OUT, HELIA_NN_ASSEMBLE)                                       \
-                       "pop {r4-r11}\n"                                                                                       \
+                       "pop {r4-r12, lr}\n"                                                                                   \
+                       "vmsr p0, r12\n"                                                                                       \
                        : "+r"(pointer)                                                                                        \
                        :                                                                                                      \
-                       : "r1", "r2", "r3", "r12", "lr", "cc", "memory", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7");      \
+                       : "r1", "r2", "r3", "r12", "cc", "memory", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7");            \
     }
+
+/*
+ * Computes all rows of a slice with quick lanes by `compute_row`, a function that HELIA_NN_DEFINE_3X3_ROW() made; `advance` is
+ * what it wants added to the start of a row.
+ */
+static inline void helia_nn_3x3_slice_rows(const helia_nn_depthwise_slice *slice,
+                                           const helia_nn_depthwise_layer *layer,
+                                           int32_t advance,
+                                           void (*compute_row)(const helia_nn_3x3_row *))
+{
+    const helia_nn_output_limits limits = helia_nn_output_limits_of(layer);
+    helia_nn_3x3_row arguments = {
+        .middle_weights = slice->lanes->weights + 4 * HELIA_NN_LANES,
+        .output = layer->output + slice->first_channel,
+        .output_step = layer->channels,
+        .count = layer->output_w,
+        .limits = limits,
+        .stored = slice->valid,
+    };
+    const int32_t output_row_bytes = layer->output_w * layer->channels;
+    int8_t *rows[3] = {slice->slots, slice->slots + slice->slot_bytes, slice->slots + 2 * slice->slot_bytes};
+    int32_t bottom = -layer->pad_h; /* One past the last row that is loaded. */
+    int32_t top = -layer->pad_h;
+    for (int32_t y = 0; y < layer->output_h; y++)
+    {
+        for (bottom = helia_nn_max(bottom, top); bottom < top + 3; bottom++)
+        {
+            int8_t *oldest = rows[0];
+            rows[0] = rows[1];
+            rows[1] = rows[2];
+            rows[2] = oldest;
+            helia_nn_depthwise_slice_load(slice, layer, bottom, oldest);
+        }
+        arguments.rows[0] = rows[0] + advance;
+        arguments.rows[1] = rows[1] + advance;
+        arguments.rows[2] = rows[2] + advance;
+        compute_row(&arguments);
+        arguments.output += output_row_bytes;
+        top += layer->stride_h;
+    }
+}
 
 #endif
 

@@ -85,10 +85,14 @@ static void load_rows(helia_nn_row_ring *ring, const helia_nn_depthwise_layer *l
         const int32_t left_bytes = left * layer->channels;
         helia_nn_fill_vectors(to, padding, (left_bytes + HELIA_NN_LANES - 1) / HELIA_NN_LANES);
         to += left_bytes;
-        for (int32_t i = 0; i < inside_bytes; i += HELIA_NN_LANES)
+        int8_t *copied = to;
+        for (int32_t i = inside_bytes / HELIA_NN_LANES; i > 0; i--)
         {
-            vstrbq_s8(to + i, vldrbq_z_s8(from + i, vctp8q((uint32_t)(inside_bytes - i))));
+            vstrbq_s8(copied, vldrbq_s8(from));
+            copied += HELIA_NN_LANES;
+            from += HELIA_NN_LANES;
         }
+        vstrbq_s8(copied, vldrbq_z_s8(from, vctp8q((uint32_t)(inside_bytes % HELIA_NN_LANES))));
         to += inside_bytes;
         const int32_t right_bytes = row_bytes - left_bytes - inside_bytes;
         helia_nn_fill_vectors(to, padding, (right_bytes + HELIA_NN_LANES - 1) / HELIA_NN_LANES);
@@ -104,7 +108,18 @@ static void compute_vectors(helia_nn_depthwise_row *row, const lane_sets *sets, 
     }
     else if (filter_3x3)
     {
-        const helia_nn_3x3_row arguments = helia_nn_3x3_arguments(row, 0);
+        const helia_nn_3x3_row arguments = {
+            .rows = {helia_nn_row_ring_row(row->ring, 0) + row->row_offset,
+                     helia_nn_row_ring_row(row->ring, 1) + row->row_offset,
+                     helia_nn_row_ring_row(row->ring, 2) + row->row_offset},
+            .middle_weights = row->lanes->weights + 4 * HELIA_NN_LANES,
+            .output = row->output,
+            .output_step = row->output_step,
+            .count = row->count,
+            .tap_step = row->tap_step,
+            .limits = row->limits,
+            .stored = row->stored,
+        };
         row_3x3(&arguments);
     }
     else
