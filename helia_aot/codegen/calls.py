@@ -8,7 +8,6 @@ from typing import Final
 
 from helia_aot.operators.spec import Argument, KernelCall, Struct, TensorPointer, Value
 
-
 _LINE_COLUMNS: Final = 110
 """A structure that would make a longer line has each field on its own."""
 
