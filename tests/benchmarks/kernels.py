@@ -28,7 +28,7 @@ from rich.table import Table
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "tests"), str(REPOSITORY / "tests" / "kernels")]
 
-from conv_cases import ConvShape, conv_case, same  # noqa: E402
+from conv_cases import ConvShape, conv_case, same, valid  # noqa: E402
 from harness import TARGETS, Case, build, decode, run_command  # noqa: E402
 from test_depthwise_conv_s8 import depthwise_case, plain, takes  # noqa: E402
 from test_fully_connected_s8 import Linear, linear_case  # noqa: E402
@@ -128,6 +128,17 @@ def all_rows() -> Iterator[Row]:
     yield from depthwise("VWW dw 3x3, 8, 48x48", same(size=(48, 48), cin=8, cout=8, **square))
     yield from depthwise("VWW dw 3x3, 16, s2, 48x48", same(size=(48, 48), cin=16, cout=16, **half))
     yield from depthwise("VWW dw 3x3, 128, 6x6", same(size=(6, 6), cin=128, cout=128, **square))
+    yield from depthwise("VWW dw 3x3, 32, 24x24", same(size=(24, 24), cin=32, cout=32, **square))
+    yield from depthwise("VWW dw 3x3, 32, s2, 24x24", same(size=(24, 24), cin=32, cout=32, **half))
+    yield from depthwise("VWW dw 3x3, 64, 12x12", same(size=(12, 12), cin=64, cout=64, **square))
+    yield from depthwise("VWW dw 3x3, 64, s2, 12x12", same(size=(12, 12), cin=64, cout=64, **half))
+    yield from depthwise("VWW dw 3x3, 128, s2, 6x6", same(size=(6, 6), cin=128, cout=128, **half))
+    yield from depthwise("VWW dw 3x3, 256, 3x3", same(size=(3, 3), cin=256, cout=256, **square))
+    for rows, channels, taps in [(30, 40, 3), (28, 128, 5), (24, 128, 10), (15, 128, 15)]:
+        yield from depthwise(
+            f"Streaming dw {taps}x1, {channels}, {rows}x1",
+            valid(size=(rows, 1), cin=channels, cout=channels, kernel=(taps, 1)),
+        )
     for inputs, outputs in [(640, 128), (128, 128), (128, 8), (8, 128), (128, 640)]:
         yield from linear(f"AD fc, {inputs}->{outputs}", inputs, outputs)
 

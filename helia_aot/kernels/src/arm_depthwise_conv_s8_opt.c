@@ -70,19 +70,20 @@ static void gather_column(
     }
 }
 
-/* As gather_column(), for a window inside the input and 16 channels. */
+/* As gather_column(), for a window inside the input. */
 static void gather_inside(
     const helia_nn_depthwise_layer *layer, const helia_nn_depthwise_slice *slice, int32_t top, int32_t left, int8_t *column)
 {
     const int32_t filter_w = layer->filter_w;
     const int32_t step_bytes = layer->dilation_w * layer->channels;
+    const mve_pred16_t valid = slice->valid;
     const int32_t next_row = layer->input_w * layer->channels - filter_w * step_bytes;
     const int8_t *input = layer->input + (top * layer->input_w + left) * layer->channels + slice->first_channel;
     for (int32_t row = layer->filter_h; row > 0; row--)
     {
         for (int32_t tap = filter_w; tap > 0; tap--)
         {
-            vstrbq_s8(column, vldrbq_s8(input));
+            vstrbq_s8(column, valid == 0xFFFF ? vldrbq_s8(input) : vldrbq_z_s8(input, valid));
             column += HELIA_NN_LANES;
             input += step_bytes;
         }
@@ -108,7 +109,6 @@ static void compute_slice(const helia_nn_depthwise_layer *layer, const helia_nn_
     };
     const int32_t last_top = layer->input_h - layer->filter_h;
     const int32_t last_left = layer->input_w - 1 - (layer->filter_w - 1) * layer->dilation_w;
-    const bool full = slice->valid == 0xFFFF;
     int32_t top = -layer->pad_h;
     int32_t left = -layer->pad_w;
     int32_t x = 0;
@@ -118,7 +118,7 @@ static void compute_slice(const helia_nn_depthwise_layer *layer, const helia_nn_
         for (int32_t i = 0; i < row.count; i++)
         {
             const bool inside = top >= 0 && top <= last_top && left >= 0 && left <= last_left;
-            (inside && full ? gather_inside : gather_column)(layer, slice, top, left, columns.slots + i * row.step);
+            (inside ? gather_inside : gather_column)(layer, slice, top, left, columns.slots + i * row.step);
             left += layer->stride_w;
             x++;
             if (x == layer->output_w)

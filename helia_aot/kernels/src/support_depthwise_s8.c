@@ -154,6 +154,20 @@ static void add_offset_times_weights(helia_nn_lanes *lanes, int32_t taps, int32_
     }
 }
 
+/* Start values up to here leave room for the products of 65536 taps. */
+#define LARGEST_QUICK_START (1u << 30)
+
+/* Gives the largest magnitude of 16 numbers. */
+static uint32_t largest_magnitude(const int32_t *numbers)
+{
+    uint32_t largest = 0;
+    for (int32_t k = 0; k < HELIA_NN_LANES; k += 4)
+    {
+        largest = vmaxavq_s32(largest, vldrwq_s32(numbers + k));
+    }
+    return largest;
+}
+
 /* Copies 16 numbers into accumulator order and gives the largest of every fourth. VLD4 separates every fourth word. */
 static inline int32x4_t copy_numbers(int32_t *to, const int32_t *from)
 {
@@ -240,7 +254,8 @@ bool helia_nn_prepare_lanes(helia_nn_lanes *lanes,
     {
         add_offset_times_weights(lanes, taps, layer->input_offset);
     }
-    return vminvq_s8(INT8_MAX, smallest_weight) > INT8_MIN && vmaxvq_s32(INT32_MIN, largest_shift) < 0;
+    return vminvq_s8(INT8_MAX, smallest_weight) > INT8_MIN && vmaxvq_s32(INT32_MIN, largest_shift) < 0 &&
+           largest_magnitude(lanes->start) <= LARGEST_QUICK_START && taps < 65536;
 }
 
 /* The four accumulators of 16 lanes, in the order of the header. */

@@ -89,7 +89,8 @@ typedef struct
  * Fills `lanes`: lane i belongs to channel `first_channel + channel_of_lane[i]`, or `first_channel + i` where that is NULL.
  *
  * Gives true where the quick bodies are exact for these lanes: no weight is -128, so that the sum of two products fits into 16
- * bits, and every shift is to the right.
+ * bits; every shift is to the right; and no start value is so large that a part of the sum may overflow, since the quick bodies
+ * saturate.
  */
 bool helia_nn_prepare_lanes(helia_nn_lanes *lanes,
                             const helia_nn_depthwise_layer *layer,
