@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import shutil
+import contextlib
 import tempfile
 import zipfile
 from pathlib import Path, PurePosixPath
@@ -93,22 +93,23 @@ def write_module(conversion: Conversion, directory: Path, *, force: bool = False
         EmitError: The folder exists and ``force`` is false, or is no module, or the disk refuses.
     """
     _check_destination(directory, force)
+    new_parents = [path for path in directory.parents if not path.exists()]
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
+        with tempfile.TemporaryDirectory(
+            prefix=f".{directory.name}.", dir=directory.parent
+        ) as folder:
+            staging = Path(folder) / directory.name
+            for file in conversion.module.files:
+                path = staging / file.path
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(file.content)
+            _swap(staging, directory, aside=Path(folder) / "replaced")
     except OSError as error:
+        for path in new_parents:
+            with contextlib.suppress(OSError):
+                path.rmdir()
         raise _disk_error(directory, error) from error
-    try:
-        staging.chmod(0o755)
-        for file in conversion.module.files:
-            path = staging / file.path
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(file.content)
-        _swap(staging, directory)
-    except OSError as error:
-        raise _disk_error(directory, error) from error
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
     return directory
 
 
@@ -191,20 +192,17 @@ def _is_no_module(path: Path, replaced: str) -> EmitError:
     )
 
 
-def _swap(staging: Path, directory: Path) -> None:
-    """Puts the new folder in the place of the old one, which is removed last."""
+def _swap(staging: Path, directory: Path, *, aside: Path) -> None:
+    """Puts the new folder in the place of the old one, which comes back if that fails."""
     if not directory.exists():
         staging.rename(directory)
         return
-    old = Path(tempfile.mkdtemp(prefix=f".{directory.name}.old.", dir=directory.parent))
-    directory.rename(old / directory.name)
+    directory.rename(aside)
     try:
         staging.rename(directory)
     except OSError:
-        (old / directory.name).rename(directory)
+        aside.rename(directory)
         raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
 
 
 def _disk_error(directory: Path, error: OSError) -> EmitError:

@@ -182,8 +182,8 @@ def _run(
         space=space,
     )
     evidence_path = folder / EVIDENCE_NAME
-    write_atomically(plan_path, plan_text)
     write_atomically(evidence_path, evidence.to_json())
+    write_atomically(plan_path, plan_text)  # last: where a plan is, its evidence is too
     return build_summary(
         evidence,
         plan_path=str(plan_path),
@@ -263,10 +263,14 @@ def _make_folder(folder: Path) -> Path:
 
 
 def _report_opening(ledger: Ledger, space: SearchSpace, progress: Progress) -> None:
+    plans = "1 plan" if space.size == 1 else f"{space.size:,} plans"
     progress.note(
-        f"{space.size:,} plans: {len(space.dimensions)} choices vary, {len(space.pinned)} are "
-        f"pinned, {len(space.dropped)} are fixed (see {SPACE_NAME})"
+        f"{plans}: {len(space.dimensions)} choices vary, {len(space.pinned)} are pinned, "
+        f"{len(space.dropped)} are fixed (see {SPACE_NAME})"
     )
+    if not space.dimensions:
+        reasons = sorted({dropped.reason for dropped in space.dropped})
+        progress.note(f"nothing can be chosen: {'; '.join(reasons) or 'no operator has a knob'}")
     if ledger.recovered_bytes:
         progress.note(f"a torn last line of {ledger.recovered_bytes} bytes was cut off the ledger")
     if ledger.entries:

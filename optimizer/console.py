@@ -13,6 +13,9 @@ from rich.text import Text
 from results.summary import CampaignSummary
 from runners.measure import MeasureReport, OutputComparison
 
+_ID_COLUMNS = 44
+"""Ids are tensor names and can be very long; ``--json`` has them whole."""
+
 
 def summary_parts(summary: CampaignSummary) -> Iterator[RenderableType]:
     """Gives the summary, one paragraph or table after the other."""
@@ -136,7 +139,7 @@ def measure_as_json(report: MeasureReport) -> str:
 
 def _operators(report: MeasureReport, counts: str) -> Table:
     table = Table(box=None, pad_edge=False)
-    table.add_column("operator", overflow="fold")
+    table.add_column("operator", no_wrap=True, overflow="ellipsis", max_width=_ID_COLUMNS)
     table.add_column("type", no_wrap=True)
     table.add_column("entry", overflow="fold")
     for name in ("MACs", counts, f"{counts}/MAC"):

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from helia_aot.errors import Problem
+from helia_aot.errors import InvariantError, Problem
 from helia_aot.optimization.plan import OptimizationPlan
 from optimizer.errors import CampaignError, RigError
 from optimizer.evaluate import Finished, TrialJob
@@ -217,7 +217,7 @@ class Search:
 
     def _tell(self, study: CampaignStudy, record: TrialRecord, riders: list[int]) -> None:
         if record.ask is None:
-            raise AssertionError("only proposals run during the search")
+            raise InvariantError("Something else than a proposal ran during the search.")
         study.tell(record.ask, record.measurement)
         for ask in riders:
             if record.is_settled:

@@ -22,13 +22,15 @@ CONSTRAINT = "plan"
 def violation(measurement: Measurement) -> float:
     """Gives how far a plan is from being usable; 0 for a good one.
 
-    The distance is the number of bytes over a memory where that is why the plan is bad, and 1
-    otherwise.
+    The distance is the number of bytes over all memories that overflow, and 1 for every other
+    reason.
     """
     if measurement.status != "plan_bad":
         return 0.0
-    over_bytes = measurement.evidence.get("over_bytes")
-    return float(over_bytes) if isinstance(over_bytes, int) and over_bytes > 0 else 1.0
+    overflow_bytes = measurement.evidence.get("overflow_bytes")
+    sizes = overflow_bytes.values() if isinstance(overflow_bytes, dict) else ()
+    distance = sum(size for size in sizes if isinstance(size, int))
+    return float(distance) if distance > 0 else 1.0
 
 
 class CampaignStudy:

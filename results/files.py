@@ -26,4 +26,7 @@ def write_atomically(path: Path, text: str) -> None:
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise CampaignError(f"{path} cannot be written: {error.strerror}.") from error
+        raise CampaignError(
+            f"{path} cannot be written: {error.strerror}.",
+            next_step="check the free space and the permissions; the same command continues",
+        ) from error

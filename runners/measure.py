@@ -26,6 +26,8 @@ from runners.registry import create_runner
 from runners.verdict import stimulus_problems
 
 _KEY = re.compile(r"(input|output)_(\d+)")
+_EVALUATION_KEYS = ("inputs", "labels")
+"""Labelled samples may lie in the same file; one measurement does not use them."""
 _WIDE_INTEGER_LIMIT = 1 << 15
 
 
@@ -164,7 +166,8 @@ def read_inputs(
     """Reads a stimulus, and the outputs that it should give.
 
     Args:
-        path: An ``.npz`` with ``input_<i>`` for every input and ``output_<i>`` for any output.
+        path: An ``.npz`` with ``input_<i>`` for every input and ``output_<i>`` for any output; ``inputs`` and
+            ``labels``, the samples of an evaluation, are left alone.
         inputs: Inputs of the module.
         outputs: Outputs of the module.
 
@@ -178,6 +181,8 @@ def read_inputs(
     given: dict[str, dict[int, NDArray[Any]]] = {"input": {}, "output": {}}
     problems: list[Problem] = []
     for name, array in arrays.items():
+        if name in _EVALUATION_KEYS:
+            continue
         match = _KEY.fullmatch(name)
         tensors = {"input": inputs, "output": outputs}.get(match[1], ()) if match else ()
         if match and int(match[2]) < len(tensors):

@@ -86,7 +86,9 @@ class ModelBuilder:
         data: np.ndarray | None = None,
     ) -> int:
         """Adds a tensor; a sequence of scales is per-axis quantisation along ``axis``."""
-        scales = () if scale is None else tuple(np.atleast_1d(np.asarray(scale, np.float32)).tolist())
+        scales = (
+            () if scale is None else tuple(np.atleast_1d(np.asarray(scale, np.float32)).tolist())
+        )
         index = len(self.tensors)
         self.tensors.append(
             Tensor(
@@ -115,7 +117,9 @@ class ModelBuilder:
         """Adds a constant tensor."""
         return self.tensor(data.shape, data=data, dtype=str(data.dtype), **fields)
 
-    def _bias(self, bias: np.ndarray | None, x: int, filter_scale: float | Sequence[float]) -> list[int]:
+    def _bias(
+        self, bias: np.ndarray | None, x: int, filter_scale: float | Sequence[float]
+    ) -> list[int]:
         if bias is None:
             return []
         scale = np.atleast_1d(np.asarray(filter_scale, np.float64)) * self.tensors[x].scale[0]
@@ -146,7 +150,12 @@ class ModelBuilder:
         shape = (n, *(output_extent(*e, padding) for e in extents), filters.shape[0])
         inputs = [x, weights, *self._bias(bias, x, filter_scale)]
         y = self._output(shape, scale, zero_point, name)
-        self.operator("CONV_2D", inputs, [y], ("Conv2DOptions", _window(stride, dilation, padding, activation)))
+        self.operator(
+            "CONV_2D",
+            inputs,
+            [y],
+            ("Conv2DOptions", _window(stride, dilation, padding, activation)),
+        )
         return y
 
     def depthwise_conv_2d(
@@ -232,12 +241,21 @@ class ModelBuilder:
         return y
 
     def add(
-        self, a: int, b: int, *, scale: float, zero_point: int, activation: str = "none", name: str | None = None
+        self,
+        a: int,
+        b: int,
+        *,
+        scale: float,
+        zero_point: int,
+        activation: str = "none",
+        name: str | None = None,
     ) -> int:
         """Adds ADD with broadcasting."""
         shape = np.broadcast_shapes(self.tensors[a].shape, self.tensors[b].shape)
         y = self._output(shape, scale, zero_point, name)
-        self.operator("ADD", [a, b], [y], ("AddOptions", {"FusedActivationFunction": ACTIVATIONS[activation]}))
+        self.operator(
+            "ADD", [a, b], [y], ("AddOptions", {"FusedActivationFunction": ACTIVATIONS[activation]})
+        )
         return y
 
     def softmax(self, x: int, *, beta: float = 1.0, name: str | None = None) -> int:
@@ -342,7 +360,9 @@ class _Writer:
         codes = [getattr(tflite.BuiltinOperator, op_type) for op_type in op_types]
         opcodes = self.offsets(
             [
-                self.table("OperatorCode", DeprecatedBuiltinCode=min(c, 127), BuiltinCode=c, Version=1)
+                self.table(
+                    "OperatorCode", DeprecatedBuiltinCode=min(c, 127), BuiltinCode=c, Version=1
+                )
                 for c in codes
             ]
         )

@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from helia_aot.operators.spec import Argument, KernelCall, Struct, TensorPointer, Value
+
+_LINE_COLUMNS: Final = 110
+"""A structure that would make a longer line has each field on its own."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,14 @@ def _declaration(prefix: str, argument: Argument) -> str:
     struct = argument.value
     assert isinstance(struct, Struct)
     storage = "const" if _has_address(struct) else "static const"
-    return f"{storage} {struct.c_type} {_variable(argument)} = {_initializer(prefix, struct)};"
+    head = f"{storage} {struct.c_type} {_variable(argument)} ="
+    short = f"{head} {_initializer(prefix, struct)};"
+    if len(short) <= _LINE_COLUMNS:
+        return short
+    fields = "".join(
+        f"        .{name} = {_value(prefix, value)},\n" for name, value in struct.fields
+    )
+    return f"{head} {{\n{fields}    }};"
 
 
 def _variable(argument: Argument) -> str:

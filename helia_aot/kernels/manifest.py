@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the kernel library holds: files behind an entry, symbols behind a file, scratch behind a call.
 
-Nothing here is a hand-kept table of files: definitions and uses are read from the sources themselves, so a new kernel is
-known as soon as its file exists.
+Nothing here is a hand-kept table of files: definitions and uses are read from the sources themselves, so a new kernel
+is known as soon as its file exists.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ VERSION = "7.37.0"
 """The dialect's release that the library covers."""
 
 # A definition or declaration in the library's layout: its name starts in column 0 after a plain return type.
-_FUNCTION = re.compile(r"^(?:arm_cmsis_nn_status|int32_t|void|bool) (\w+)\([^;{]*\)\s*\{", re.MULTILINE)
+_FUNCTION = re.compile(
+    r"^(?:arm_cmsis_nn_status|int32_t|void|bool) (\w+)\([^;{]*\)\s*\{", re.MULTILINE
+)
 _INCLUDE = re.compile(r'^#include "(\w+\.h)"', re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _WORD = re.compile(r"\b(?:arm|helia_nn)_\w+")

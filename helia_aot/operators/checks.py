@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 import numpy as np
 
-from helia_aot.ir.attributes import Activation
+from helia_aot.ir.attributes import Activation, ConvolutionAttributes, PoolAttributes
 from helia_aot.ir.dtypes import DType
 from helia_aot.ir.graph import Graph, Operator, Tensor
 
@@ -97,6 +98,15 @@ def check_activation(activation: Activation) -> list[str]:
     if activation not in _CLAMPS:
         return [f"fused activation {activation}; supported: {', '.join(_CLAMPS)}"]
     return []
+
+
+def check_steps(attributes: ConvolutionAttributes | PoolAttributes) -> list[str]:
+    """Checks that strides, dilations and window sizes are at least 1; damaged files have others."""
+    return [
+        f"{field.name} is {getattr(attributes, field.name)}; it must be at least 1"
+        for field in fields(attributes)
+        if isinstance(getattr(attributes, field.name), int) and getattr(attributes, field.name) < 1
+    ]
 
 
 def check_rank(role: str, tensor: Tensor | None, ranks: Sequence[int]) -> list[str]:

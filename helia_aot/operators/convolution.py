@@ -51,6 +51,7 @@ class Convolution:
             "filter", weights, (4,)
         )
         reasons += checks.check_activation(operator.attributes.activation)
+        reasons += checks.check_steps(operator.attributes)
         if reasons or source is None or weights is None:
             return reasons
         channels = weights.shape[0]

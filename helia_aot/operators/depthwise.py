@@ -62,6 +62,7 @@ class Depthwise:
             "filter", weights, (4,)
         )
         reasons += checks.check_activation(operator.attributes.activation)
+        reasons += checks.check_steps(operator.attributes)
         if reasons or source is None or weights is None:
             return reasons
         channels = weights.shape[3]
@@ -265,7 +266,7 @@ def scratch_bytes(entry: str, geometry: Window, channels: int) -> int:
         sets = min(_packed_vectors(channels), -(-row.out_w * channels // _LANES))
         return sets * (192 + 16 * taps) + row.filter_h * (row.pixels * channels + 16)
     if entry == OPTIMIZED:
-        columns = 4 * geometry.filter_h * geometry.filter_w * channels
+        columns = 192 + 16 * taps * (1 + 8)
         if channels % 4 == 0 or _packed_vectors(channels) > _LANES:
             return columns
         column = geometry.in_w == 1 and geometry.filter_w == 1

@@ -45,6 +45,7 @@ class Pooling:
         reasons += checks.check_int8("input", source) + checks.check_int8("output", output)
         reasons += checks.check_rank("input", source, (4,))
         reasons += checks.check_activation(operator.attributes.activation)
+        reasons += checks.check_steps(operator.attributes)
         if reasons:
             return reasons
         reasons += checks.check_same_quantization(source, output)

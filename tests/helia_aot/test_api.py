@@ -82,7 +82,7 @@ def test_a_plan_file_reproduces_the_module(digits_model: Path, tmp_path: Path) -
     assert {o.entry for o in again.module.operators} == {o.entry for o in first.module.operators}
 
 
-def test_a_foreign_plan_is_refused_with_every_mismatch(digits_model: Path, tmp_path: Path) -> None:
+def test_a_foreign_plan_is_refused_with_every_mismatch(digits_model: Path) -> None:
     content = convert(digits(digits_model)).plan.model_dump(mode="json")
     content["model"]["sha256"] = "0" * 64
     content["platform"]["name"] = "apollo3p_evb"
@@ -141,7 +141,7 @@ def test_a_full_disk_leaves_nothing_behind(
     digits_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conversion = convert(digits(digits_model))
-    folder = write_module(conversion, tmp_path / "module")
+    folder = write_module(conversion, tmp_path / "old" / "module")
     before = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
     write_bytes = Path.write_bytes
 
@@ -151,10 +151,12 @@ def test_a_full_disk_leaves_nothing_behind(
         return write_bytes(path, data)
 
     monkeypatch.setattr(Path, "write_bytes", fail)
-    with pytest.raises(EmitError, match="No space left on device"):
-        write_module(conversion, folder, force=True)
+    for target in (folder, tmp_path / "new" / "folder" / "module"):
+        with pytest.raises(EmitError, match="No space left on device"):
+            write_module(conversion, target, force=True)
     assert {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()} == before
-    assert [p.name for p in tmp_path.iterdir()] == ["module"]
+    assert [p.name for p in tmp_path.iterdir()] == ["old"]
+    assert [p.name for p in (tmp_path / "old").iterdir()] == ["module"]
 
 
 def archive_config(model: Path, path: Path, **top: object) -> ConvertConfig:

@@ -15,7 +15,10 @@ INT8 = (-128, 127)
 
 @dataclass(frozen=True)
 class ConvShape:
-    """One convolution; pairs are (height, width). ``padding`` is top and left, ``output`` may need more below and right."""
+    """One convolution; pairs are (height, width).
+
+    ``padding`` is above and left; ``output`` may need more below and right.
+    """
 
     size: tuple[int, int]
     cin: int
@@ -114,17 +117,22 @@ def conv_params(shape: ConvShape) -> list[int]:
     ]  # fmt: skip
 
 
+DILATIONS = st.sampled_from([(1, 1)] * 4 + [(2, 1), (1, 2), (2, 3)])
+
+
 def pairs(low: int, high: int):
     return st.tuples(st.integers(low, high), st.integers(low, high))
 
 
 @st.composite
-def conv_shapes(draw, *, cin=None, cout=None, kernel=None, stride=None, dilation=None, padded=True, size=None):
+def conv_shapes(
+    draw, *, cin=None, cout=None, kernel=None, stride=None, dilation=None, padded=True, size=None
+):
     """Any small convolution; a strategy given by name replaces the default one of that field."""
     fields = {
         "kernel": draw(kernel if kernel is not None else pairs(1, 5)),
         "stride": draw(stride if stride is not None else pairs(1, 3)),
-        "dilation": draw(dilation if dilation is not None else st.sampled_from([(1, 1)] * 4 + [(2, 1), (1, 2), (2, 3)])),
+        "dilation": draw(dilation if dilation is not None else DILATIONS),
         "cin": draw(cin if cin is not None else st.integers(1, 20)),
         "cout": draw(cout if cout is not None else st.integers(1, 19)),
         "batches": draw(st.sampled_from([1, 1, 1, 2, 3])),

@@ -17,47 +17,6 @@
 #include <stdlib.h>
 #endif
 
-/* The harness links the kernels that its cases call, and no others: all references from here are weak. */
-#define TEXT(text) #text
-#define WEAK(symbol) _Pragma(TEXT(weak symbol))
-WEAK(arm_convolve_s8)
-WEAK(arm_convolve_s8_small_cin)
-WEAK(arm_convolve_s8_3x3_c16_s1)
-WEAK(arm_convolve_1x1_s8)
-WEAK(arm_convolve_1x1_s8_fast)
-WEAK(arm_convolve_1_x_n_s8)
-WEAK(arm_convolve_1x1_out_s8)
-WEAK(arm_depthwise_conv_s8)
-WEAK(arm_depthwise_conv_3x3_s8)
-WEAK(arm_depthwise_conv_s8_opt)
-WEAK(arm_depthwise_conv_s8_opt_3x3)
-WEAK(arm_depthwise_conv_s8_opt_3x3_c64_s1)
-WEAK(arm_depthwise_conv_s8_opt_planar)
-WEAK(arm_depthwise_conv_s8_opt_channelwise)
-WEAK(arm_depthwise_conv_s8_opt_planar_supported)
-WEAK(arm_fully_connected_s8)
-WEAK(arm_fully_connected_per_channel_s8)
-WEAK(arm_avgpool_s8)
-WEAK(arm_max_pool_s8)
-WEAK(arm_add_s8)
-WEAK(arm_elementwise_add_s8)
-WEAK(arm_softmax_s8)
-WEAK(arm_reshape_s8)
-WEAK(arm_convolve_weight_sum)
-WEAK(arm_depthwise_convolve_weight_sum)
-WEAK(arm_vector_sum_s8)
-WEAK(arm_convolve_s8_get_buffer_size)
-WEAK(arm_convolve_s8_get_buffer_size_mve)
-WEAK(arm_convolve_1x1_s8_fast_get_buffer_size)
-WEAK(arm_convolve_1_x_n_s8_get_buffer_size)
-WEAK(arm_convolve_s8_get_weights_sum_size)
-WEAK(arm_depthwise_conv_s8_opt_get_buffer_size)
-WEAK(arm_fully_connected_s8_get_buffer_size)
-WEAK(arm_fully_connected_s8_get_buffer_size_mve)
-WEAK(arm_avgpool_s8_get_buffer_size)
-WEAK(arm_avgpool_s8_get_buffer_size_mve)
-WEAK(arm_avgpool_s8_get_buffer_size_dsp)
-
 #define MAX_BLOBS 8
 #define GUARD_BYTES 64
 #define NAME_BYTES 64

@@ -5,9 +5,9 @@ A :class:`Case` names an entry, its numbers and its tensors; :func:`run_cases` g
 cases of a call go to one process or one emulator start. ``driver.c`` says which numbers and tensors an entry wants, and
 what it checks besides the output (guards, untouched inputs, reads of memory that is not the entry's).
 
-Stream of cases, little-endian: count; for each case the entry name (64 bytes, zero-padded), then int32 numbers: parameter
-count, output bytes, scratch bytes, blob count, parameters, blob sizes (0: NULL pointer); then the blobs, each padded to 4
-bytes. Stream of results: for each case status, problem bits, output bytes (int32), then the output.
+Stream of cases, little-endian: count; for each case the entry name (64 bytes, zero-padded), then int32 numbers:
+parameter count, output bytes, scratch bytes, blob count, parameters, blob sizes (0: NULL pointer); then the blobs, each
+padded to 4 bytes. Stream of results: for each case status, problem bits, output bytes (int32), then the output.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from helia_aot.kernels import manifest
 
 HERE = Path(__file__).parent
 KERNELS = HERE.parents[1] / "helia_aot" / "kernels"
@@ -52,16 +50,37 @@ class Target:
     linker_script: str = ""
     cases_address: int = 0
 
+    def missing_tools(self) -> list[str]:
+        tools = [self.compiler, *(["qemu-system-arm"] if self.machine else [])]
+        return [tool for tool in tools if shutil.which(tool) is None]
+
 
 _M55 = ("-O3", "-mcpu=cortex-m55", "-mfloat-abi=hard", "-mthumb")
 _ARM = "arm-none-eabi-gcc"
 TARGETS = {
     target.name: target
     for target in (
-        Target("host", "cc", ("-O2", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")),
+        Target(
+            "host", "cc", ("-O2", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+        ),
         Target("m55", _ARM, _M55, "mps3-an547", "mps3_an547.ld", 0x60000000),
-        Target("m55-portable", _ARM, (*_M55, "-DHELIA_NN_PORTABLE"), "mps3-an547", "mps3_an547.ld", 0x60000000),
-        Target("m4", _ARM, ("-O3", "-mcpu=cortex-m4", "-mthumb"), "mps2-an386", "mps2_an386.ld", 0x21000000),
+        Target("m55-size", _ARM, ("-Os", *_M55[1:]), "mps3-an547", "mps3_an547.ld", 0x60000000),
+        Target(
+            "m55-portable",
+            _ARM,
+            (*_M55, "-DHELIA_NN_PORTABLE"),
+            "mps3-an547",
+            "mps3_an547.ld",
+            0x60000000,
+        ),
+        Target(
+            "m4",
+            _ARM,
+            ("-O3", "-mcpu=cortex-m4", "-mthumb"),
+            "mps2-an386",
+            "mps2_an386.ld",
+            0x21000000,
+        ),
     )
 }
 
@@ -112,38 +131,15 @@ def decode(data: bytes, count: int) -> list[Outcome]:
 
 def require(target: Target) -> None:
     """Skips, by name, when a tool of the target is not installed."""
-    for tool in (target.compiler, *(["qemu-system-arm"] if target.machine else [])):
-        if shutil.which(tool) is None:
-            pytest.skip(f"{tool} is not installed")
+    missing = target.missing_tools()
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
 
 
-SIZE_ENTRIES = {
-    "convolve_buffer_sizes": [
-        "arm_convolve_s8_get_buffer_size",
-        "arm_convolve_s8_get_buffer_size_mve",
-        "arm_convolve_1x1_s8_fast_get_buffer_size",
-        "arm_convolve_1_x_n_s8_get_buffer_size",
-        "arm_convolve_s8_get_weights_sum_size",
-    ],
-    "other_buffer_sizes": [
-        "arm_depthwise_conv_s8_opt_get_buffer_size",
-        "arm_fully_connected_s8_get_buffer_size",
-        "arm_fully_connected_s8_get_buffer_size_mve",
-        "arm_avgpool_s8_get_buffer_size",
-        "arm_avgpool_s8_get_buffer_size_mve",
-        "arm_avgpool_s8_get_buffer_size_dsp",
-    ],
-}
-"""Pseudo entries of the driver that call several real ones."""
-
-
-def build(target: Target, entries: Sequence[str], extra_flags: Sequence[str] = ()) -> Path:
-    """Builds the driver with the sources of the entries; built once for the same text and flags."""
-    real = [name for entry in sorted(set(entries)) for name in SIZE_ENTRIES.get(entry, [entry])]
-    needed = [KERNELS / "src" / name for name in manifest.sources_for(real)]
-    sources = [HERE / "driver.c", *(path for path in needed if path.suffix == ".c")]
-    headers = [path for path in needed if path.suffix == ".h"]
-    headers += [*sorted((KERNELS / "include").glob("*.h")), *sorted(HERE.glob("*.ld"))]
+def build(target: Target, extra_flags: Sequence[str] = ()) -> Path:
+    """Builds the driver with all kernel sources; built once for the same text and flags."""
+    sources = [HERE / "driver.c", *sorted((KERNELS / "src").glob("*.c"))]
+    headers = sorted([*KERNELS.glob("*/*.h"), *HERE.glob("*.ld")])
     command = [target.compiler, *target.flags, *WARNINGS, *extra_flags]
     command += [f"-I{KERNELS / 'include'}", f"-I{KERNELS / 'src'}"]
     if target.machine:
@@ -166,18 +162,25 @@ def build(target: Target, entries: Sequence[str], extra_flags: Sequence[str] = (
     return program
 
 
+def available_targets() -> list[str]:
+    """The targets whose tools are installed; ``test_targets.py`` reports the others as skipped."""
+    return [name for name, target in TARGETS.items() if not target.missing_tools()]
+
+
 def run_cases(target_name: str, cases: Sequence[Case]) -> list[Outcome]:
     """Runs the cases in order, all in one start of the driver."""
     target = TARGETS[target_name]
     require(target)
-    program = build(target, [case.entry for case in cases])
+    program = build(target)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         stream = struct.pack("<i", len(cases)) + b"".join(case.encode() for case in cases)
         (folder / "cases.bin").write_bytes(stream)
         command = run_command(target, program)
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, f"{target_name} driver: exit {done.returncode}\n{done.stderr[-4000:]}"
+        assert done.returncode == 0, (
+            f"{target_name} driver: exit {done.returncode}\n{done.stderr[-4000:]}"
+        )
         outcomes = decode((folder / "results.bin").read_bytes(), len(cases))
     for case, outcome in zip(cases, outcomes, strict=True):
         assert outcome.status != STATUS_UNKNOWN_ENTRY, f"{case.entry} has no adapter in driver.c"
@@ -210,11 +213,21 @@ def check_cases(target_name: str, cases: Sequence[Case], expected: Sequence[np.n
                 f"tensors {[None if t is None else t.shape for t in case.tensors]}: "
                 f"status {outcome.status}, {differ} of {want.size} values differ, {outcome.problems}"
             )
-    assert not failures, f"{len(failures)} of {len(cases)} cases fail on {target_name}:\n" + "\n".join(failures[:5])
+    assert not failures, (
+        f"{len(failures)} of {len(cases)} cases fail on {target_name}:\n" + "\n".join(failures[:5])
+    )
+
+
+def check_everywhere(cases: Sequence[Case], expected: Sequence[np.ndarray]) -> None:
+    """:func:`check_cases` on every target that is available; at least the host must be."""
+    for target_name in dict.fromkeys(["host", *available_targets()]):
+        check_cases(target_name, cases, expected)
 
 
 def check_rejected(target_name: str, cases: Sequence[Case]) -> None:
     """Every case must be refused with ARG_ERROR, its output untouched."""
     for case, outcome in zip(cases, run_cases(target_name, cases), strict=True):
-        assert outcome.status == ARG_ERROR, f"{case.entry} {list(case.params)}: status {outcome.status}"
+        assert outcome.status == ARG_ERROR, (
+            f"{case.entry} {list(case.params)}: status {outcome.status}"
+        )
         assert not outcome.problems, f"{case.entry} {list(case.params)}: {outcome.problems}"

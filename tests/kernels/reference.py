@@ -50,7 +50,9 @@ def wrap_int32(x: np.ndarray) -> np.ndarray:
     return ((x + 2**31) % 2**32) - 2**31
 
 
-def multiply_by_quantized_multiplier(x: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
+def multiply_by_quantized_multiplier(
+    x: np.ndarray, multiplier: np.ndarray, shift: np.ndarray
+) -> np.ndarray:
     """Double rounding, with one multiplier and shift for each element of the last axis (or scalars)."""
     multiplier, shift = np.asarray(multiplier, np.int64), np.asarray(shift, np.int64)
     left, right = np.maximum(shift, 0), np.maximum(-shift, 0)
@@ -59,7 +61,9 @@ def multiply_by_quantized_multiplier(x: np.ndarray, multiplier: np.ndarray, shif
 
 
 def checked_accumulator(x: np.ndarray) -> np.ndarray:
-    assert x.size == 0 or (x.min() >= INT32_MIN and x.max() <= INT32_MAX), "test case overflows int32"
+    assert x.size == 0 or (x.min() >= INT32_MIN and x.max() <= INT32_MAX), (
+        "test case overflows int32"
+    )
     return x
 
 
@@ -93,7 +97,9 @@ def conv_s8(x, filters, bias, *, input_offset, output_offset, stride, padding, d
             activation):  # fmt: skip
     """Convolution; ``filters`` [CO, KH, KW, CI], pairs (height, width), ``output`` the output's height and width."""
     co, kh, kw, _ = filters.shape
-    patches = padded_patches(x.astype(np.int64), (kh, kw), stride, padding, dilation, output, -input_offset)
+    patches = padded_patches(
+        x.astype(np.int64), (kh, kw), stride, padding, dilation, output, -input_offset
+    )
     acc = np.einsum("nyxhwc,ohwc->nyxo", patches + input_offset, filters.astype(np.int64))
     acc = acc + (0 if bias is None else bias.astype(np.int64))
     assert acc.shape[-1] == co
@@ -104,7 +110,9 @@ def depthwise_conv_s8(x, filters, bias, *, input_offset, output_offset, ch_mult,
                       multiplier, shift, activation):  # fmt: skip
     """Depthwise convolution; ``filters`` [1, KH, KW, CI * ch_mult]."""
     _, kh, kw, co = filters.shape
-    patches = padded_patches(x.astype(np.int64), (kh, kw), stride, padding, dilation, output, -input_offset)
+    patches = padded_patches(
+        x.astype(np.int64), (kh, kw), stride, padding, dilation, output, -input_offset
+    )
     spread = np.repeat(patches + input_offset, ch_mult, axis=-1)
     acc = np.einsum("nyxhwc,hwc->nyxc", spread, filters[0].astype(np.int64))
     acc = acc + (0 if bias is None else bias.astype(np.int64))
@@ -112,7 +120,9 @@ def depthwise_conv_s8(x, filters, bias, *, input_offset, output_offset, ch_mult,
     return requantize(acc, multiplier, shift, output_offset, activation)
 
 
-def fully_connected_s8(x, weights, bias, *, input_offset, filter_offset, output_offset, multiplier, shift, activation):
+def fully_connected_s8(
+    x, weights, bias, *, input_offset, filter_offset, output_offset, multiplier, shift, activation
+):
     """Fully connected; ``x`` [batches, inputs], ``weights`` [outputs, inputs]."""
     acc = (x.astype(np.int64) + input_offset) @ (weights.astype(np.int64) + filter_offset).T
     acc = acc + (0 if bias is None else bias.astype(np.int64))

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 import reference
 from conv_cases import INT8, quantization
-from harness import TARGETS, Case, check_cases, check_rejected
+from harness import Case, available_targets, check_everywhere, check_rejected
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-BATCH = settings(max_examples=4, deadline=None, derandomize=True, database=None)
-each_target = pytest.mark.parametrize("target", list(TARGETS))
+BATCH = settings(max_examples=5, deadline=None, derandomize=True, database=None)
 
 
 @dataclass(frozen=True)
@@ -44,12 +43,32 @@ def linear_case(layer: Linear, *, per_channel: bool) -> tuple[Case, np.ndarray]:
     )  # fmt: skip
     sums = reference.conv_weight_sums(weights, bias, offset)
     tensors = [x, weights, None if layer.folded else bias, sums if layer.folded else None]
-    dims = [layer.batches, 1, 1, layer.inputs, layer.inputs, 1, 1, layer.outputs, layer.batches, 1, 1, layer.outputs]
+    dims = [
+        layer.batches,
+        1,
+        1,
+        layer.inputs,
+        layer.inputs,
+        1,
+        1,
+        layer.outputs,
+        layer.batches,
+        1,
+        1,
+        layer.outputs,
+    ]
     params = [*dims, offset, 0, layer.output_zero_point, *layer.activation]
     if per_channel:
-        case = Case("arm_fully_connected_per_channel_s8", params, [*tensors, multiplier, shift], expected.size)
+        case = Case(
+            "arm_fully_connected_per_channel_s8",
+            params,
+            [*tensors, multiplier, shift],
+            expected.size,
+        )
     else:
-        case = Case("arm_fully_connected_s8", [*params, multiplier[0], shift[0]], tensors, expected.size)
+        case = Case(
+            "arm_fully_connected_s8", [*params, multiplier[0], shift[0]], tensors, expected.size
+        )
     return case, expected
 
 
@@ -68,17 +87,15 @@ layers = st.builds(
 )
 
 
-@each_target
 @pytest.mark.parametrize("per_channel", [False, True])
 @BATCH
 @given(st.lists(layers, min_size=60, max_size=60))
-def test_fully_connected(target, per_channel, batch):
+def test_fully_connected(per_channel, batch):
     made = [linear_case(layer, per_channel=per_channel) for layer in batch]
-    check_cases(target, [case for case, _ in made], [expected for _, expected in made])
+    check_everywhere([case for case, _ in made], [expected for _, expected in made])
 
 
-@each_target
-def test_fully_connected_fixed_sizes(target):
+def test_fully_connected_fixed_sizes():
     sizes = [(1, 1, 1), (1, 640, 128), (1, 128, 8), (1, 8, 128), (1, 15, 3), (1, 16, 4), (5, 17, 5)]
     made = [
         linear_case(Linear(*size, folded=folded), per_channel=per_channel)
@@ -86,10 +103,10 @@ def test_fully_connected_fixed_sizes(target):
         for folded in (False, True)
         for per_channel in (False, True)
     ]
-    check_cases(target, [case for case, _ in made], [expected for _, expected in made])
+    check_everywhere([case for case, _ in made], [expected for _, expected in made])
 
 
-@each_target
+@pytest.mark.parametrize("target", available_targets())
 def test_a_filter_offset_is_refused(target):
     case, _ = linear_case(Linear(1, 8, 4), per_channel=False)
     params = list(case.params)
@@ -97,24 +114,16 @@ def test_a_filter_offset_is_refused(target):
     check_rejected(target, [Case(case.entry, params, case.tensors, case.output_bytes)])
 
 
-@each_target
-def test_vector_sums(target):
+def test_vector_sums():
     rng = np.random.default_rng(1)
     weights = rng.integers(-128, 128, (7, 33)).astype(np.int8)
     bias = rng.integers(-(2**20), 2**20, 7).astype(np.int32)
     plain = reference.conv_weight_sums(weights, None, -11)
     shifted = reference.conv_weight_sums(weights.astype(np.int64) + 5, bias, -11)
-    check_cases(
-        target,
+    check_everywhere(
         [
             Case("arm_vector_sum_s8", [33, 7, -11, 0], [weights, None], 28),
             Case("arm_vector_sum_s8", [33, 7, -11, 5], [weights, bias], 28),
         ],
         [plain, shifted],
     )
-
-
-@each_target
-def test_reshape_copies(target):
-    data = np.arange(37, dtype=np.int8)
-    check_cases(target, [Case("arm_reshape_s8", [37], [data], 37)], [data])

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,6 +30,11 @@ def command(*words: str | Path) -> list[str]:
     return [sys.executable, "-W", "error", "-m", "optimizer.cli", *map(str, words)]
 
 
+def wait_until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    while process.poll() is None and not condition():
+        time.sleep(0.05)
+
+
 def test_version_is_printed() -> None:
     assert CliRunner().invoke(app, ["version"]).stdout.strip() == __version__
 
@@ -46,7 +51,11 @@ def test_a_wrong_option_is_an_error_of_the_campaign(digits_model: Path) -> None:
 
 def test_the_process_exits_with_the_code_of_the_error(tmp_path: Path) -> None:
     done = subprocess.run(
-        command("run", tmp_path / "missing.yaml"), capture_output=True, text=True, check=False
+        command("run", tmp_path / "missing.yaml"),
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
     )
     assert done.returncode == 2
     assert "error:" in done.stderr
@@ -92,14 +101,15 @@ def test_a_killed_search_continues_and_its_plan_is_reproduced(
 ) -> None:
     out = tmp_path / "out"
     words = command("run", digits_model, "--trials", "4", "--workers", "0", "--out", out, "--json")
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     ledger = out / "ledger.jsonl"
-    while process.poll() is None and not (ledger.exists() and ledger.read_bytes().count(b"\n") > 2):
-        time.sleep(0.05)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(words, stdout=log, stderr=log, cwd=tmp_path)
+        wait_until(lambda: ledger.exists() and ledger.read_bytes().count(b"\n") > 2, process)
+        process.kill()
+        process.wait()
+    assert process.returncode == -signal.SIGKILL, (tmp_path / "log").read_text()
     before = ledger.read_bytes()
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert ledger.read_bytes().startswith(before[: before.rfind(b"\n") + 1])
     summary = json.loads(done.stdout)
     assert summary["search"]["trials"] == 4
@@ -107,7 +117,10 @@ def test_a_killed_search_continues_and_its_plan_is_reproduced(
     assert summary["counts"] == "modelled cycles"
     reproduce = shlex.split(summary["reproduce"])
     subprocess.run(
-        [sys.executable, "-m", "helia_aot", *reproduce[1:]], check=True, capture_output=True
+        [sys.executable, "-m", "helia_aot", *reproduce[1:]],
+        check=True,
+        capture_output=True,
+        cwd=tmp_path,
     )
     written = next((out / "module").rglob("aot_plan.json"))
     assert written.read_bytes() == (out / "aot_plan.json").read_bytes()
@@ -116,11 +129,12 @@ def test_a_killed_search_continues_and_its_plan_is_reproduced(
 @needs_tools
 def test_a_terminated_search_ends_cleanly(digits_model: Path, tmp_path: Path) -> None:
     words = command("run", digits_model, "--workers", "0", "--out", tmp_path, "--trials", "50")
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while process.poll() is None and not (tmp_path / "ledger.jsonl").exists():
-        time.sleep(0.05)
-    process.terminate()
-    _, errors = process.communicate()
-    assert process.returncode == 130
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(words, stdout=log, stderr=log, cwd=tmp_path)
+        wait_until((tmp_path / "ledger.jsonl").exists, process)
+        process.terminate()
+        process.wait()
+    errors = (tmp_path / "log").read_text()
+    assert process.returncode == 130, errors
     assert "the same command continues" in errors
     assert "Traceback" not in errors

@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -15,7 +16,12 @@ from runners.measurement import Measurement
 from search_spaces.plans import apply
 
 PLAN, SPACE = synthetic_space(6)
-BAD = Measurement(status="plan_bad", stage="link", reason="too big", evidence={"over_bytes": 64})
+BAD = Measurement(
+    status="plan_bad",
+    stage="link",
+    reason="too big",
+    evidence={"overflow_bytes": {"dtcm": 60, "sram": 4}},
+)
 LOST = Measurement(status="rig_bad", stage="run", reason="no probe")
 
 
@@ -44,7 +50,7 @@ def test_proposals_do_not_depend_on_the_process() -> None:
             check=True,
             capture_output=True,
             text=True,
-            cwd=os.path.dirname(__file__),  # noqa: PTH120
+            cwd=Path(__file__).parent,
             env={
                 **os.environ,
                 "PYTHONHASHSEED": seed,

@@ -85,7 +85,7 @@ def test_random_stimulus_depends_on_the_seed_alone():
 
 
 def test_file_with_inputs_and_outputs_is_read(tmp_path):
-    np.savez(tmp_path / "x.npz", **GOOD)
+    np.savez(tmp_path / "x.npz", **GOOD, inputs=np.zeros((9, 4)), labels=np.zeros(9))
     stimulus, expected = read_inputs(tmp_path / "x.npz", INPUTS, OUTPUTS)
     assert [array.shape for array in stimulus.inputs] == [(1, 4), (2,)]
     np.testing.assert_array_equal(expected[0], GOOD["output_0"])

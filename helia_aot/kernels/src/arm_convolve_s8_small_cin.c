@@ -61,7 +61,7 @@ static HELIA_NN_COLD void gather(const int8_t *input,
                          [rows] "r"(stop - row),
                          [inside] "r"(inside),
                          [edge] "w"(edge)
-                       : "q0", "lr", "memory");
+                       : HELIA_NN_PREDICATE "q0", "lr", "memory");
         row = stop;
     }
     for (; row < filter_dims->h; row++, target += row_bytes)
@@ -84,7 +84,7 @@ static inline void gather_inside(const int8_t *source, int32_t row_step, int32_t
                    "le lr, 1b\n\t"
                    : [source] "+r"(source), [target] "+r"(target)
                    : [row_step] "r"(row_step), [row_bytes] "r"(row_bytes), [rows] "r"(rows)
-                   : "q0", "lr", "memory");
+                   : HELIA_NN_PREDICATE "q0", "lr", "memory");
 }
 
 #else

@@ -2,12 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * The generic optimised depthwise entry. It has two bodies: layers with a channel count that is not a multiple of 4 go to the
- * planar one where its rule holds, all others gather the inputs of up to four output pixels and share each weight among them.
+ * planar one where its rule holds; all others gather the inputs of some output pixels, 16 channels at a time, tap after tap.
  */
 #include "../include/arm_nnfunctions.h"
 #include "support_depthwise_s8.h"
 
-#define COLUMNS 4
+/* Output pixels that are gathered before they are computed; the scratch size follows from it. */
+#define COLUMNS 8
 
 int32_t arm_depthwise_conv_s8_opt_get_buffer_size(const cmsis_nn_dims *input_dims, const cmsis_nn_dims *filter_dims)
 {
@@ -15,7 +16,8 @@ int32_t arm_depthwise_conv_s8_opt_get_buffer_size(const cmsis_nn_dims *input_dim
     const int32_t channels = input_dims->c;
     const int32_t sets = helia_nn_depthwise_lane_sets(channels);
     const int32_t taps = filter_dims->h * filter_dims->w;
-    const int32_t columns = COLUMNS * taps * channels;
+    const int32_t lanes_bytes = (int32_t)sizeof(helia_nn_lanes) + HELIA_NN_LANES * taps;
+    const int32_t columns = lanes_bytes + COLUMNS * HELIA_NN_LANES * taps;
     if (channels % 4 == 0 || sets > 16)
     {
         return columns;
@@ -24,7 +26,6 @@ int32_t arm_depthwise_conv_s8_opt_get_buffer_size(const cmsis_nn_dims *input_dim
     const int32_t width = column ? input_dims->h : input_dims->w;
     const int32_t filter_w = column ? filter_dims->h : filter_dims->w;
     const int32_t filter_h = column ? 1 : filter_dims->h;
-    const int32_t lanes_bytes = (int32_t)sizeof(helia_nn_lanes) + HELIA_NN_LANES * taps;
     const int32_t slot_bytes = (width + 2 * (filter_w - 1)) * channels + HELIA_NN_LANES;
     return helia_nn_max(columns, sets * lanes_bytes + filter_h * slot_bytes);
 #else
@@ -43,157 +44,108 @@ static bool use_planar(const helia_nn_depthwise_layer *layer)
            helia_nn_depthwise_row_pixels(layer) <= layer->input_w + 2 * (layer->filter_w - 1);
 }
 
-static void fill(int8_t *to, int8_t value, int32_t bytes)
+/* Writes the inputs of an output pixel, 16 channels for each tap, to `column`; (top, left) is where its window starts. */
+static void gather_column(
+    const helia_nn_depthwise_layer *layer, const helia_nn_depthwise_slice *slice, int32_t top, int32_t left, int8_t *column)
 {
-    for (int32_t i = 0; i < bytes; i += HELIA_NN_LANES)
-    {
-        vstrbq_p_s8(to + i, vdupq_n_s8(value), vctp8q((uint32_t)(bytes - i)));
-    }
-}
-
-static void copy(int8_t *to, const int8_t *from, int32_t bytes)
-{
-    for (int32_t i = 0; i < bytes; i += HELIA_NN_LANES)
-    {
-        const mve_pred16_t valid = vctp8q((uint32_t)(bytes - i));
-        vstrbq_p_s8(to + i, vldrbq_z_s8(from + i, valid), valid);
-    }
-}
-
-/* Writes the inputs of output pixel (y, x) to `column`: all channels of the first tap, then of the next. */
-static void gather_column(const helia_nn_depthwise_layer *layer, int32_t y, int32_t x, int8_t *column)
-{
-    const int32_t channels = layer->channels;
-    const int32_t top = y * layer->stride_h - layer->pad_h;
-    const int32_t left = x * layer->stride_w - layer->pad_w;
-    const int32_t right = left + (layer->filter_w - 1) * layer->dilation_w;
-    const int8_t padding = (int8_t)-layer->input_offset;
+    const int8x16_t padding = vdupq_n_s8((int8_t)-layer->input_offset);
+    const int32_t input_w = layer->input_w;
+    const int32_t filter_w = layer->filter_w;
+    const int32_t step = layer->dilation_w;
+    const int32_t step_bytes = step * layer->channels;
     for (int32_t row = top; row < top + layer->filter_h; row++)
     {
-        const int8_t *input = layer->input + (row * layer->input_w + left) * channels;
-        const int32_t row_bytes = layer->filter_w * channels;
         if (row < 0 || row >= layer->input_h)
         {
-            fill(column, padding, row_bytes);
-            column += row_bytes;
+            column = helia_nn_fill_vectors(column, padding, filter_w);
+            continue;
         }
-        else if (layer->dilation_w == 1 && left >= 0 && right < layer->input_w)
+        const int8_t *input = layer->input + (row * input_w + left) * layer->channels + slice->first_channel;
+        for (int32_t at = left; at < left + filter_w * step; at += step)
         {
-            copy(column, input, row_bytes);
-            column += row_bytes;
+            vstrbq_s8(column, at < 0 || at >= input_w ? padding : vldrbq_z_s8(input, slice->valid));
+            column += HELIA_NN_LANES;
+            input += step_bytes;
+        }
+    }
+}
+
+/* As gather_column(), for a window inside the input. */
+static void gather_inside(
+    const helia_nn_depthwise_layer *layer, const helia_nn_depthwise_slice *slice, int32_t top, int32_t left, int8_t *column)
+{
+    const int32_t filter_w = layer->filter_w;
+    const int32_t step_bytes = layer->dilation_w * layer->channels;
+    const mve_pred16_t valid = slice->valid;
+    const int32_t next_row = layer->input_w * layer->channels - filter_w * step_bytes;
+    const int8_t *input = layer->input + (top * layer->input_w + left) * layer->channels + slice->first_channel;
+    for (int32_t row = layer->filter_h; row > 0; row--)
+    {
+        for (int32_t tap = filter_w; tap > 0; tap--)
+        {
+            vstrbq_s8(column, valid == 0xFFFF ? vldrbq_s8(input) : vldrbq_z_s8(input, valid));
+            column += HELIA_NN_LANES;
+            input += step_bytes;
+        }
+        input += next_row;
+    }
+}
+
+/* Computes a slice. A column is a row with all taps of the filter, one after the other. */
+static void compute_slice(const helia_nn_depthwise_layer *layer, const helia_nn_depthwise_slice *slice)
+{
+    const int32_t taps = layer->filter_h * layer->filter_w;
+    const helia_nn_row_ring columns = {.slots = slice->slots, .slot_count = 1};
+    helia_nn_depthwise_row row = {
+        .lanes = slice->lanes,
+        .ring = &columns,
+        .filter_w = taps,
+        .tap_step = HELIA_NN_LANES,
+        .step = HELIA_NN_LANES * taps,
+        .limits = helia_nn_output_limits_of(layer),
+        .output = layer->output + slice->first_channel,
+        .output_step = layer->channels,
+        .stored = slice->valid,
+    };
+    const int32_t last_top = layer->input_h - layer->filter_h;
+    const int32_t last_left = layer->input_w - 1 - (layer->filter_w - 1) * layer->dilation_w;
+    int32_t top = -layer->pad_h;
+    int32_t left = -layer->pad_w;
+    int32_t x = 0;
+    for (int32_t pixels = layer->output_h * layer->output_w; pixels > 0; pixels -= COLUMNS)
+    {
+        row.count = helia_nn_min(pixels, COLUMNS);
+        for (int32_t i = 0; i < row.count; i++)
+        {
+            const bool inside = top >= 0 && top <= last_top && left >= 0 && left <= last_left;
+            (inside ? gather_inside : gather_column)(layer, slice, top, left, columns.slots + i * row.step);
+            left += layer->stride_w;
+            x++;
+            if (x == layer->output_w)
+            {
+                x = 0;
+                left = -layer->pad_w;
+                top += layer->stride_h;
+            }
+        }
+        if (slice->quick)
+        {
+            helia_nn_depthwise_row_quick(&row);
         }
         else
         {
-            for (int32_t at = left; at <= right; at += layer->dilation_w)
-            {
-                if (at < 0 || at >= layer->input_w)
-                {
-                    fill(column, padding, channels);
-                }
-                else
-                {
-                    copy(column, input + (at - left) * channels, channels);
-                }
-                column += channels;
-            }
+            helia_nn_depthwise_row_any(&row);
         }
-    }
-}
-
-/* Gives the start values of four channels. */
-static int32x4_t start_values(const helia_nn_depthwise_layer *layer, int32_t channel, mve_pred16_t valid)
-{
-    if (layer->sums != NULL)
-    {
-        return vldrwq_z_s32(layer->sums + channel, valid);
-    }
-    int32x4_t weight_sum = vdupq_n_s32(0);
-    for (int32_t tap = 0; tap < layer->filter_h * layer->filter_w; tap++)
-    {
-        weight_sum = vaddq_s32(weight_sum, vldrbq_z_s32(layer->filter + tap * layer->channels + channel, valid));
-    }
-    const int32x4_t bias = layer->bias != NULL ? vldrwq_z_s32(layer->bias + channel, valid) : vdupq_n_s32(0);
-    return vmlaq_n_s32(bias, weight_sum, layer->input_offset);
-}
-
-static void store_outputs(const helia_nn_depthwise_layer *layer, int32x4_t sum, int32_t channel, mve_pred16_t valid, int8_t *output)
-{
-    const int32x4_t multiplier = vldrwq_z_s32(layer->multiplier + channel, valid);
-    const int32x4_t shift = vldrwq_z_s32(layer->shift + channel, valid);
-    const int32x4_t scaled = vaddq_n_s32(helia_nn_requantize_s32x4(sum, multiplier, shift), layer->output_offset);
-    vstrbq_p_s32(output + channel, helia_nn_clamp_s32x4(scaled, layer->activation.min, layer->activation.max), valid);
-}
-
-/* Computes all channels of `pixels` (1..COLUMNS) output pixels; missing columns are computed and not stored. */
-static void compute_pixels(const helia_nn_depthwise_layer *layer, const int8_t *columns, int32_t pixels, int8_t *output)
-{
-    const int32_t channels = layer->channels;
-    const int32_t taps = layer->filter_h * layer->filter_w;
-    const int32_t column_bytes = taps * channels;
-    for (int32_t channel = 0; channel < channels; channel += 4)
-    {
-        const mve_pred16_t valid = vctp32q((uint32_t)(channels - channel));
-        int32x4_t sum0 = start_values(layer, channel, valid);
-        int32x4_t sum1 = sum0;
-        int32x4_t sum2 = sum0;
-        int32x4_t sum3 = sum0;
-        const int8_t *weights = layer->filter + channel;
-        const int8_t *column0 = columns + channel;
-        const int8_t *column1 = column0 + (pixels > 1 ? column_bytes : 0);
-        const int8_t *column2 = column1 + (pixels > 2 ? column_bytes : 0);
-        const int8_t *column3 = column2 + (pixels > 3 ? column_bytes : 0);
-        for (int32_t tap = taps; tap > 0; tap--)
-        {
-            const int32x4_t weight = vldrbq_z_s32(weights, valid);
-            sum0 = vaddq_s32(sum0, vmulq_s32(vldrbq_z_s32(column0, valid), weight));
-            sum1 = vaddq_s32(sum1, vmulq_s32(vldrbq_z_s32(column1, valid), weight));
-            sum2 = vaddq_s32(sum2, vmulq_s32(vldrbq_z_s32(column2, valid), weight));
-            sum3 = vaddq_s32(sum3, vmulq_s32(vldrbq_z_s32(column3, valid), weight));
-            weights += channels;
-            column0 += channels;
-            column1 += channels;
-            column2 += channels;
-            column3 += channels;
-        }
-        store_outputs(layer, sum0, channel, valid, output);
-        if (pixels > 1)
-        {
-            store_outputs(layer, sum1, channel, valid, output + channels);
-        }
-        if (pixels > 2)
-        {
-            store_outputs(layer, sum2, channel, valid, output + 2 * channels);
-        }
-        if (pixels > 3)
-        {
-            store_outputs(layer, sum3, channel, valid, output + 3 * channels);
-        }
+        row.output += row.count * layer->channels;
     }
 }
 
 static void depthwise_by_columns(const helia_nn_depthwise_layer *layer)
 {
-    int8_t *const columns = layer->scratch;
-    const int32_t column_bytes = layer->filter_h * layer->filter_w * layer->channels;
-    int8_t *output = layer->output;
-    int32_t gathered = 0;
-    for (int32_t y = 0; y < layer->output_h; y++)
+    helia_nn_depthwise_slice slice = helia_nn_depthwise_slice_init(layer);
+    while (helia_nn_depthwise_slice_next(&slice, layer))
     {
-        for (int32_t x = 0; x < layer->output_w; x++)
-        {
-            gather_column(layer, y, x, columns + gathered * column_bytes);
-            gathered++;
-            if (gathered == COLUMNS)
-            {
-                compute_pixels(layer, columns, COLUMNS, output);
-                output += COLUMNS * layer->channels;
-                gathered = 0;
-            }
-        }
-    }
-    if (gathered > 0)
-    {
-        compute_pixels(layer, columns, gathered, output);
+        compute_slice(layer, &slice);
     }
 }
 

@@ -6,23 +6,40 @@
 
 #if defined(HELIA_NN_MVE)
 
+/* Slices of 16 channels: the columns of a window are 16 bytes apart. */
+#define FIRST(q, row) "vldrb.u8 " #q ", [" #row ", #" STEP "]!\n"
+#define FIRST_KEEP(q, row) FIRST(q, row)
+#define FIRST_AGAIN(q, row) "vldrb.u8 " #q ", [" #row "]\n"
+#define SECOND(q, row) "vldrb.u8 " #q ", [" #row ", #16]\n"
+#define SECOND_KEEP(q, row) SECOND(q, row)
+#define SECOND_AGAIN(q, row) SECOND(q, row)
+#define THIRD(q, row) "vldrb.u8 " #q ", [" #row ", #32]\n"
+#define THIRD_KEEP(q, row) THIRD(q, row)
+#define THIRD_AGAIN(q, row) THIRD(q, row)
+#define STORE(q) "vpst\n" "vstrbt.8 " #q ", [r4]\n" "add r4, r4, r5\n"
+
+#define STEP "16"
+HELIA_NN_DEFINE_3X3_ROW(row_stride_1)
+#undef STEP
+#define STEP "32"
+HELIA_NN_DEFINE_3X3_ROW(row_stride_2)
+
 static void depthwise_3x3(const helia_nn_depthwise_layer *layer)
 {
-    helia_nn_depthwise_slices slices;
-    helia_nn_depthwise_slices_init(&slices, layer);
-    while (helia_nn_depthwise_slices_next(&slices, layer))
+    helia_nn_depthwise_slice slice = helia_nn_depthwise_slice_init(layer);
+    while (helia_nn_depthwise_slice_next(&slice, layer))
     {
-        for (int32_t y = 0; y < layer->output_h; y++)
+        if (slice.quick && layer->stride_w == 1)
         {
-            helia_nn_depthwise_slices_row(&slices, layer, y);
-            if (slices.quick)
-            {
-                helia_nn_depthwise_row_3x3(&slices.row, HELIA_NN_LANES, slices.row.step, slices.row.output_step);
-            }
-            else
-            {
-                helia_nn_depthwise_row_any(&slices.row);
-            }
+            helia_nn_3x3_slice_rows(&slice, layer, -HELIA_NN_LANES, row_stride_1);
+        }
+        else if (slice.quick && layer->stride_w == 2)
+        {
+            helia_nn_3x3_slice_rows(&slice, layer, -2 * HELIA_NN_LANES, row_stride_2);
+        }
+        else
+        {
+            helia_nn_depthwise_slice_rows(&slice, layer);
         }
     }
 }

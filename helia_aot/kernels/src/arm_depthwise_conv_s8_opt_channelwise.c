@@ -8,22 +8,10 @@
 
 static void depthwise_channelwise(const helia_nn_depthwise_layer *layer)
 {
-    helia_nn_depthwise_slices slices;
-    helia_nn_depthwise_slices_init(&slices, layer);
-    while (helia_nn_depthwise_slices_next(&slices, layer))
+    helia_nn_depthwise_slice slice = helia_nn_depthwise_slice_init(layer);
+    while (helia_nn_depthwise_slice_next(&slice, layer))
     {
-        for (int32_t y = 0; y < layer->output_h; y++)
-        {
-            helia_nn_depthwise_slices_row(&slices, layer, y);
-            if (slices.quick)
-            {
-                helia_nn_depthwise_row_quick(&slices.row);
-            }
-            else
-            {
-                helia_nn_depthwise_row_any(&slices.row);
-            }
-        }
+        helia_nn_depthwise_slice_rows(&slice, layer);
     }
 }
 

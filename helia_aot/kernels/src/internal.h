@@ -11,10 +11,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Helium bodies are used where the target has integer MVE. HELIA_NN_PORTABLE turns them off on such a target. */
-#if !defined(HELIA_NN_PORTABLE) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
+/*
+ * Helium bodies are used where the target has integer MVE. HELIA_NN_PORTABLE turns them off on such a target, and so does a build
+ * without optimisation, which has not registers enough for their assembly: the outputs are the same.
+ */
+#if !defined(HELIA_NN_PORTABLE) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__OPTIMIZE__)
 #define HELIA_NN_MVE 1
 #include <arm_mve.h>
+
+/* First in the clobber list of assembly that sets the predicate; Clang has no name for it. */
+#if defined(__clang__)
+#define HELIA_NN_PREDICATE
+#else
+#define HELIA_NN_PREDICATE "p0",
+#endif
 #endif
 
 /* A body that is correct but rarely runs: kept out of the fast one, whose registers it would take. */

@@ -73,33 +73,7 @@ static inline bool helia_nn_add_shifts_right(const helia_nn_add_params *params)
 #endif
 
 /* Adds two runs of `count` numbers. */
-static inline void helia_nn_add_vectors(
-    const helia_nn_add_params *params, const int8_t *input1, const int8_t *input2, int8_t *output, int32_t count)
-{
-#if defined(HELIA_NN_MVE)
-    if (helia_nn_add_shifts_right(params))
-    {
-        const helia_nn_add_params p = *params;
-        const int32x4_t power = vdupq_n_s32(1 << p.left_shift);
-        for (int32_t left = count; left > 0; left -= 4)
-        {
-            const mve_pred16_t valid = vctp32q((uint32_t)left);
-            const int32x4_t value1 = helia_nn_add_rescale_s32x4(&p, &p.input1, vldrbq_z_s32(input1, valid), power);
-            const int32x4_t value2 = helia_nn_add_rescale_s32x4(&p, &p.input2, vldrbq_z_s32(input2, valid), power);
-            vstrbq_p_s32(output, helia_nn_add_finish_s32x4(&p, vaddq_s32(value1, value2)), valid);
-            input1 += 4;
-            input2 += 4;
-            output += 4;
-        }
-        return;
-    }
-#endif
-    for (int32_t i = 0; i < count; i++)
-    {
-        output[i] = helia_nn_add_finish(params,
-                                        helia_nn_add_rescale(params, &params->input1, input1[i]) +
-                                            helia_nn_add_rescale(params, &params->input2, input2[i]));
-    }
-}
+void helia_nn_add_vectors(
+    const helia_nn_add_params *params, const int8_t *input1, const int8_t *input2, int8_t *output, int32_t count);
 
 #endif /* HELIA_NN_SUPPORT_ADD_S8_H */

@@ -9,6 +9,21 @@
 
 #if defined(HELIA_NN_MVE)
 
+/* The columns of a window are `tap_step` bytes apart, in r11; r12 is the column's address. Steps of vectors and of outputs are
+ * the same. */
+#define FIRST(q, row) "vldrb.u8 " #q ", [" #row "]\n"
+#define FIRST_KEEP(q, row) FIRST(q, row)
+#define FIRST_AGAIN(q, row) FIRST(q, row)
+#define SECOND(q, row) "add r12, " #row ", r11\n" SECOND_AGAIN(q, row)
+#define SECOND_KEEP(q, row) SECOND(q, row)
+#define SECOND_AGAIN(q, row) "vldrb.u8 " #q ", [r12]\n"
+#define THIRD(q, row) THIRD_KEEP(q, row) "add " #row ", " #row ", r5\n"
+#define THIRD_KEEP(q, row) "add r12, r12, r11\n" "vldrb.u8 " #q ", [r12]\n"
+#define THIRD_AGAIN(q, row) "vldrb.u8 " #q ", [r12]\n" "add " #row ", " #row ", r5\n"
+#define STORE(q) "vpst\n" "vstrbt.8 " #q ", [r4]\n" "add r4, r4, r5\n"
+
+HELIA_NN_DEFINE_3X3_ROW(row_3x3)
+
 typedef struct
 {
     int32_t sets;
@@ -70,10 +85,14 @@ static void load_rows(helia_nn_row_ring *ring, const helia_nn_depthwise_layer *l
         const int32_t left_bytes = left * layer->channels;
         helia_nn_fill_vectors(to, padding, (left_bytes + HELIA_NN_LANES - 1) / HELIA_NN_LANES);
         to += left_bytes;
-        for (int32_t i = 0; i < inside_bytes; i += HELIA_NN_LANES)
+        int8_t *copied = to;
+        for (int32_t i = inside_bytes / HELIA_NN_LANES; i > 0; i--)
         {
-            vstrbq_s8(to + i, vldrbq_z_s8(from + i, vctp8q((uint32_t)(inside_bytes - i))));
+            vstrbq_s8(copied, vldrbq_s8(from));
+            copied += HELIA_NN_LANES;
+            from += HELIA_NN_LANES;
         }
+        vstrbq_s8(copied, vldrbq_z_s8(from, vctp8q((uint32_t)(inside_bytes % HELIA_NN_LANES))));
         to += inside_bytes;
         const int32_t right_bytes = row_bytes - left_bytes - inside_bytes;
         helia_nn_fill_vectors(to, padding, (right_bytes + HELIA_NN_LANES - 1) / HELIA_NN_LANES);
@@ -89,7 +108,19 @@ static void compute_vectors(helia_nn_depthwise_row *row, const lane_sets *sets, 
     }
     else if (filter_3x3)
     {
-        helia_nn_depthwise_row_3x3(row, row->tap_step, row->step, row->output_step);
+        const helia_nn_3x3_row arguments = {
+            .rows = {helia_nn_row_ring_row(row->ring, 0) + row->row_offset,
+                     helia_nn_row_ring_row(row->ring, 1) + row->row_offset,
+                     helia_nn_row_ring_row(row->ring, 2) + row->row_offset},
+            .middle_weights = row->lanes->weights + 4 * HELIA_NN_LANES,
+            .output = row->output,
+            .output_step = row->output_step,
+            .count = row->count,
+            .tap_step = row->tap_step,
+            .limits = row->limits,
+            .stored = row->stored,
+        };
+        row_3x3(&arguments);
     }
     else
     {
@@ -112,8 +143,7 @@ void helia_nn_depthwise_planar(const helia_nn_depthwise_layer *layer)
         .filter_w = layer->filter_w,
         .tap_step = layer->channels * layer->dilation_w,
         .step = HELIA_NN_LANES * sets.sets,
-        .output_offset = layer->output_offset,
-        .activation = layer->activation,
+        .limits = helia_nn_output_limits_of(layer),
         .output_step = HELIA_NN_LANES * sets.sets,
     };
     for (int32_t y = 0; y < layer->output_h; y++)

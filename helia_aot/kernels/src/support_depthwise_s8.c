@@ -154,101 +154,311 @@ static void add_offset_times_weights(helia_nn_lanes *lanes, int32_t taps, int32_
     }
 }
 
+/* Start values up to here leave room for the products of 65536 taps. */
+#define LARGEST_QUICK_START (1u << 30)
+
+/* Gives the largest magnitude of 16 numbers. */
+static uint32_t largest_magnitude(const int32_t *numbers)
+{
+    uint32_t largest = 0;
+    for (int32_t k = 0; k < HELIA_NN_LANES; k += 4)
+    {
+        largest = vmaxavq_s32(largest, vldrwq_s32(numbers + k));
+    }
+    return largest;
+}
+
+/* Copies 16 numbers into accumulator order and gives the largest of every fourth. VLD4 separates every fourth word. */
+static inline int32x4_t copy_numbers(int32_t *to, const int32_t *from)
+{
+    const int32x4x4_t numbers = vld4q_s32(from);
+    vstrwq_s32(to, numbers.val[0]);
+    vstrwq_s32(to + 4, numbers.val[2]);
+    vstrwq_s32(to + 8, numbers.val[1]);
+    vstrwq_s32(to + 12, numbers.val[3]);
+    return vmaxq_s32(vmaxq_s32(numbers.val[0], numbers.val[1]), vmaxq_s32(numbers.val[2], numbers.val[3]));
+}
+
+/* As copy_numbers(), of the numbers that `at` selects; byte i is for lane i. */
+static int32x4_t gather_numbers(int32_t *to, const int32_t *from, uint32x4_t at)
+{
+    int32x4_t largest = vdupq_n_s32(INT32_MIN);
+    for (int32_t k = 0; k < 4; k++)
+    {
+        const uint32x4_t index = vandq_u32(vshlq_r_u32(at, -8 * first_lane[k]), vdupq_n_u32(0xFF));
+        const int32x4_t numbers = vldrwq_gather_shifted_offset_s32(from, index);
+        vstrwq_s32(to + 4 * k, numbers);
+        largest = vmaxq_s32(largest, numbers);
+    }
+    return largest;
+}
+
 bool helia_nn_prepare_lanes(helia_nn_lanes *lanes,
                             const helia_nn_depthwise_layer *layer,
                             int32_t first_channel,
                             const uint8_t channel_of_lane[HELIA_NN_LANES])
 {
     const int32_t taps = layer->filter_h * layer->filter_w;
-    const uint8x16_t channels = vldrbq_u8(channel_of_lane);
+    const int32_t channels = layer->channels;
     const int8_t *filter = layer->filter + first_channel;
-    int8x16_t smallest_weight = vdupq_n_s8(0);
-    for (int32_t tap = 0; tap < taps; tap++)
-    {
-        const int8x16_t weights = vldrbq_gather_offset_s8(filter, channels);
-        vstrbq_s8(lanes->weights + tap * HELIA_NN_LANES, weights);
-        smallest_weight = vminq_s8(smallest_weight, weights);
-        filter += layer->channels;
-    }
-
+    const int32_t *multiplier = layer->multiplier + first_channel;
+    const int32_t *shift = layer->shift + first_channel;
     const int32_t *start = layer->sums != NULL ? layer->sums : layer->bias;
-    int32x4_t largest_shift = vdupq_n_s32(-31);
-    for (int32_t k = 0; k < 4; k++)
+    int8_t *weights = lanes->weights;
+    int8x16_t smallest_weight = vdupq_n_s8(0);
+    int32x4_t largest_shift;
+    if (start == NULL)
     {
-        const uint32x4_t words = vreinterpretq_u32_u8(channels);
-        const uint32x4_t at = vandq_u32(vshlq_r_u32(words, -8 * first_lane[k]), vdupq_n_u32(0xFF));
-        const int32x4_t shift = vldrwq_gather_shifted_offset_s32(layer->shift + first_channel, at);
-        const int32x4_t multiplier = vldrwq_gather_shifted_offset_s32(layer->multiplier + first_channel, at);
-        const int32x4_t zero = vdupq_n_s32(0);
-        vstrwq_s32(lanes->start + 4 * k,
-                   start != NULL ? vldrwq_gather_shifted_offset_s32(start + first_channel, at) : zero);
-        vstrwq_s32(lanes->multiplier + 4 * k, multiplier);
-        vstrwq_s32(lanes->shift + 4 * k, shift);
-        largest_shift = vmaxq_s32(largest_shift, shift);
+        for (int32_t k = 0; k < HELIA_NN_LANES; k += 4)
+        {
+            vstrwq_s32(lanes->start + k, vdupq_n_s32(0));
+        }
+    }
+    if (channel_of_lane == NULL)
+    {
+        for (int32_t tap = 0; tap < taps; tap++)
+        {
+            const int8x16_t tap_weights = vldrbq_s8(filter);
+            vstrbq_s8(weights, tap_weights);
+            smallest_weight = vminq_s8(smallest_weight, tap_weights);
+            weights += HELIA_NN_LANES;
+            filter += channels;
+        }
+        if (start != NULL)
+        {
+            copy_numbers(lanes->start, start + first_channel);
+        }
+        copy_numbers(lanes->multiplier, multiplier);
+        largest_shift = copy_numbers(lanes->shift, shift);
+    }
+    else
+    {
+        const uint8x16_t at = vldrbq_u8(channel_of_lane);
+        for (int32_t tap = 0; tap < taps; tap++)
+        {
+            const int8x16_t tap_weights = vldrbq_gather_offset_s8(filter, at);
+            vstrbq_s8(weights, tap_weights);
+            smallest_weight = vminq_s8(smallest_weight, tap_weights);
+            weights += HELIA_NN_LANES;
+            filter += channels;
+        }
+        const uint32x4_t at_bytes = vreinterpretq_u32_u8(at);
+        if (start != NULL)
+        {
+            gather_numbers(lanes->start, start + first_channel, at_bytes);
+        }
+        gather_numbers(lanes->multiplier, multiplier, at_bytes);
+        largest_shift = gather_numbers(lanes->shift, shift, at_bytes);
     }
     if (layer->sums == NULL)
     {
         add_offset_times_weights(lanes, taps, layer->input_offset);
     }
-    return vminvq_s8(INT8_MAX, smallest_weight) > INT8_MIN && vmaxvq_s32(INT32_MIN, largest_shift) < 0;
+    return vminvq_s8(INT8_MAX, smallest_weight) > INT8_MIN && vmaxvq_s32(INT32_MIN, largest_shift) < 0 &&
+           largest_magnitude(lanes->start) <= LARGEST_QUICK_START && taps < 65536;
 }
 
-/* Adds the 16-bit lanes of a vector to two accumulators. */
-#define ADD_WIDENED(accumulator_b, accumulator_t, vector)                \
-    accumulator_b = vaddq_s32(accumulator_b, vmovlbq_s16(vector));       \
-    accumulator_t = vaddq_s32(accumulator_t, vmovltq_s16(vector))
+/* The four accumulators of 16 lanes, in the order of the header. */
+typedef struct
+{
+    int32x4_t lanes0, lanes2, lanes1, lanes3;
+} sums16;
+
+static inline sums16 start_sums(const helia_nn_lanes *lanes)
+{
+    return (sums16){vldrwq_s32(lanes->start), vldrwq_s32(lanes->start + 4), vldrwq_s32(lanes->start + 8),
+                    vldrwq_s32(lanes->start + 12)};
+}
+
+/* Narrows requantised sums to 16 outputs in memory order. */
+static inline int8x16_t narrow(const sums16 *sums, helia_nn_output_limits limits)
+{
+    const int16x8_t none = vuninitializedq_s16();
+    const int16x8_t even = vqaddq_n_s16(vqmovntq_s32(vqmovnbq_s32(none, sums->lanes0), sums->lanes2), (int16_t)limits.add);
+    const int16x8_t odd = vqaddq_n_s16(vqmovntq_s32(vqmovnbq_s32(none, sums->lanes1), sums->lanes3), (int16_t)limits.add);
+    uint8x16_t all = vqmovuntq_s16(vqmovunbq_s16(vuninitializedq_u8(), even), odd);
+    all = vqaddq_n_u8(all, (uint8_t)limits.above);
+    return vreinterpretq_s8_u8(vaddq_n_u8(all, (uint8_t)limits.back));
+}
+
+/* Adds products to the sums, one tap of 16 lanes. */
+static inline void add_tap(sums16 *sums, int8x16_t input, int8x16_t weights)
+{
+    const int16x8_t even = vmullbq_int_s8(input, weights);
+    sums->lanes0 = vaddq_s32(sums->lanes0, vmovlbq_s16(even));
+    sums->lanes2 = vaddq_s32(sums->lanes2, vmovltq_s16(even));
+    const int16x8_t odd = vmulltq_int_s8(input, weights);
+    sums->lanes1 = vaddq_s32(sums->lanes1, vmovlbq_s16(odd));
+    sums->lanes3 = vaddq_s32(sums->lanes3, vmovltq_s16(odd));
+}
+
+/* The arguments of a row, at the offsets that the assembly reads. */
+typedef struct
+{
+    const helia_nn_lanes *lanes;   /* 0 */
+    int8_t *output;                /* 4 */
+    const int8_t *top;             /* 8: the window's first row. */
+    const int8_t *first;           /* 12: the ring's first slot. */
+    const int8_t *end;             /* 16: one past its last. */
+    int32_t slot_bytes;            /* 20 */
+    int32_t filter_h;              /* 24 */
+    int32_t pairs;                 /* 28: pairs of taps in a filter row. */
+    int32_t odd;                   /* 32: 1 if a tap is left over, else 0. */
+    int32_t tap_step;              /* 36 */
+    int32_t step;                  /* 40 */
+    int32_t output_step;           /* 44 */
+    helia_nn_output_limits limits; /* 48, 52, 56 */
+    int32_t count;                 /* 60: output vectors left, at least 1. */
+    int32_t row_offset;            /* 64 */
+    uint32_t stored;               /* 68 */
+} quick_row;
+
+_Static_assert(offsetof(quick_row, limits) == 48 && offsetof(quick_row, stored) == 68, "read by assembly");
+_Static_assert(sizeof(helia_nn_lanes) == 192, "read by assembly");
+
+/*
+ * Computes a row; see support_depthwise_3x3_s8.h for how products are added up and why this is assembly.
+ *
+ * q0..q3 are the accumulators; r1 input, r2 weights, r3 lanes, r4 output, r5 row of the ring, r6 = 1, r7 = 2^15, r8 filter rows
+ * left, r9 row offset, r10 slot bytes, r11 tap step, lr loops.
+ */
+static void compute_quick_row(quick_row *arguments)
+{
+    register quick_row *pointer __asm("r0") = arguments;
+    __asm volatile("vmrs r12, p0\n"
+                   "push {r4-r12, lr}\n"
+                   "ldrd r3, r4, [r0]\n"
+                   "ldr r11, [r0, #36]\n"
+                   "ldrd r9, r12, [r0, #64]\n"
+                   "vmsr p0, r12\n"
+                   "mov r6, #1\n"
+                   "mov r7, #32768\n"
+                   "1:\n" /* An output vector. */
+                   "ldr r5, [r0, #8]\n"
+                   "vldrw.u32 q0, [r3]\n"
+                   "ldrd r10, r8, [r0, #20]\n"
+                   "vldrw.u32 q1, [r3, #16]\n"
+                   "add r2, r3, #192\n"
+                   "vldrw.u32 q2, [r3, #32]\n"
+                   "vldrw.u32 q3, [r3, #48]\n"
+                   "2:\n" /* A filter row. */
+                   "ldrd lr, r12, [r0, #28]\n"
+                   "add r1, r5, r9\n"
+                   "cmp r12, #0\n"
+                   "beq 3f\n"
+                   "vldrb.u8 q4, [r1]\n" /* The tap that is left over. */
+                   "vldrb.u8 q5, [r2], #16\n"
+                   "vmullb.s8 q6, q4, q5\n"
+                   "add r1, r1, r11\n"
+                   "vmullt.s8 q4, q4, q5\n"
+                   "vmovlb.s16 q7, q6\n"
+                   "vqdmlah.s32 q1, q6, r7\n"
+                   "vmovlb.s16 q5, q4\n"
+                   "vmla.s32 q0, q7, r6\n"
+                   "vadd.i32 q2, q2, q5\n"
+                   "vqdmlah.s32 q3, q4, r7\n"
+                   "3:\n"
+                   "wls lr, lr, 5f\n"
+                   "4:\n" /* A pair of taps. */
+                   "vldrb.u8 q4, [r1]\n"
+                   "add r1, r1, r11\n"
+                   "vldrb.u8 q6, [r2], #16\n"
+                   "vmullb.s8 q5, q4, q6\n"
+                   "vldrb.u8 q7, [r2], #16\n"
+                   "vmullt.s8 q4, q4, q6\n"
+                   "vldrb.u8 q6, [r1]\n"
+                   "vmullb.s8 q6, q6, q7\n"
+                   "vadd.i16 q5, q5, q6\n"
+                   "vldrb.u8 q6, [r1]\n"
+                   "vmullt.s8 q6, q6, q7\n"
+                   "vmovlb.s16 q7, q5\n"
+                   "vqdmlah.s32 q1, q5, r7\n"
+                   "vadd.i16 q4, q4, q6\n"
+                   "add r1, r1, r11\n"
+                   "vmla.s32 q0, q7, r6\n"
+                   "vmovlb.s16 q6, q4\n"
+                   "vqdmlah.s32 q3, q4, r7\n"
+                   "vadd.i32 q2, q2, q6\n"
+                   "le lr, 4b\n"
+                   "5:\n"
+                   "ldrd r12, lr, [r0, #12]\n"
+                   "add r5, r5, r10\n"
+                   "cmp r5, lr\n"
+                   "it hs\n"
+                   "movhs r5, r12\n"
+                   "subs r8, r8, #1\n"
+                   "bne 2b\n"
+                   /* Requantisation: VQRDMULH, then VQDMLAH with 1, which adds the high half of the doubled product with 1, the
+                    * sign, so that the rounding shift takes ties away from zero. */
+                   "vldrw.u32 q4, [r3, #64]\n"
+                   "vqrdmulh.s32 q0, q0, q4\n"
+                   "vldrw.u32 q5, [r3, #80]\n"
+                   "vqrdmulh.s32 q1, q1, q5\n"
+                   "vldrw.u32 q6, [r3, #96]\n"
+                   "vqdmlah.s32 q0, q0, r6\n"
+                   "vldrw.u32 q4, [r3, #128]\n"
+                   "vqdmlah.s32 q1, q1, r6\n"
+                   "vrshl.s32 q0, q0, q4\n"
+                   "vldrw.u32 q5, [r3, #144]\n"
+                   "vqrdmulh.s32 q2, q2, q6\n"
+                   "vrshl.s32 q1, q1, q5\n"
+                   "vldrw.u32 q7, [r3, #112]\n"
+                   "vqrdmulh.s32 q3, q3, q7\n"
+                   "vqmovnb.s32 q0, q0\n"
+                   "vqdmlah.s32 q2, q2, r6\n"
+                   "ldrd r8, r12, [r0, #48]\n"
+                   "vldrw.u32 q4, [r3, #160]\n"
+                   "vqmovnt.s32 q0, q1\n"
+                   "vqdmlah.s32 q3, q3, r6\n"
+                   "vldrw.u32 q5, [r3, #176]\n"
+                   "vrshl.s32 q2, q2, q4\n"
+                   "ldrd r10, lr, [r0, #56]\n"
+                   "vrshl.s32 q3, q3, q5\n"
+                   "vqadd.s16 q0, q0, r8\n"
+                   "vqmovnb.s32 q2, q2\n"
+                   "subs lr, lr, #1\n"
+                   "vqmovunb.s16 q0, q0\n"
+                   "str lr, [r0, #60]\n"
+                   "vqmovnt.s32 q2, q3\n"
+                   "ldrd r1, r2, [r0, #40]\n"
+                   "vqadd.s16 q2, q2, r8\n"
+                   "add r9, r9, r1\n"
+                   "vqmovunt.s16 q0, q2\n"
+                   "vqadd.u8 q0, q0, r12\n"
+                   "vadd.i8 q0, q0, r10\n"
+                   "vpst\n"
+                   "vstrbt.8 q0, [r4]\n"
+                   "add r4, r4, r2\n"
+                   "bne 1b\n"
+                   "pop {r4-r12, lr}\n"
+                   "vmsr p0, r12\n"
+                   : "+r"(pointer)
+                   :
+                   : "r1", "r2", "r3", "r12", "cc", "memory", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7");
+}
 
 void helia_nn_depthwise_row_quick(const helia_nn_depthwise_row *row)
 {
-    const helia_nn_lanes *lanes = row->lanes;
-    const int32_t tap_step = row->tap_step;
-    int32_t offset = row->row_offset;
-    int8_t *output = row->output;
-    for (int32_t i = 0; i < row->count; i++)
-    {
-        int32x4_t lanes0 = vldrwq_s32(lanes->start);
-        int32x4_t lanes2 = vldrwq_s32(lanes->start + 4);
-        int32x4_t lanes1 = vldrwq_s32(lanes->start + 8);
-        int32x4_t lanes3 = vldrwq_s32(lanes->start + 12);
-        const int8_t *weights = lanes->weights;
-        for (int32_t y = 0; y < row->ring->slot_count; y++)
-        {
-            const int8_t *input = helia_nn_row_ring_row(row->ring, y) + offset;
-            for (int32_t pair = row->filter_w >> 1; pair > 0; pair--)
-            {
-                const int8x16_t x0 = vldrbq_s8(input);
-                const int8x16_t w0 = vldrbq_s8(weights);
-                input += tap_step;
-                const int8x16_t x1 = vldrbq_s8(input);
-                const int8x16_t w1 = vldrbq_s8(weights + HELIA_NN_LANES);
-                input += tap_step;
-                weights += 2 * HELIA_NN_LANES;
-                const int16x8_t even = vaddq_s16(vmullbq_int_s8(x0, w0), vmullbq_int_s8(x1, w1));
-                ADD_WIDENED(lanes0, lanes2, even);
-                const int16x8_t odd = vaddq_s16(vmulltq_int_s8(x0, w0), vmulltq_int_s8(x1, w1));
-                ADD_WIDENED(lanes1, lanes3, odd);
-            }
-            if (row->filter_w & 1)
-            {
-                const int8x16_t x0 = vldrbq_s8(input);
-                const int8x16_t w0 = vldrbq_s8(weights);
-                weights += HELIA_NN_LANES;
-                const int16x8_t even = vmullbq_int_s8(x0, w0);
-                ADD_WIDENED(lanes0, lanes2, even);
-                const int16x8_t odd = vmulltq_int_s8(x0, w0);
-                ADD_WIDENED(lanes1, lanes3, odd);
-            }
-        }
-        lanes0 = helia_nn_requantize_right_s32x4(lanes0, vldrwq_s32(lanes->multiplier), vldrwq_s32(lanes->shift));
-        lanes2 = helia_nn_requantize_right_s32x4(lanes2, vldrwq_s32(lanes->multiplier + 4), vldrwq_s32(lanes->shift + 4));
-        lanes1 = helia_nn_requantize_right_s32x4(lanes1, vldrwq_s32(lanes->multiplier + 8), vldrwq_s32(lanes->shift + 8));
-        lanes3 = helia_nn_requantize_right_s32x4(lanes3, vldrwq_s32(lanes->multiplier + 12), vldrwq_s32(lanes->shift + 12));
-        vstrbq_p_s8(output,
-                    helia_nn_narrow_outputs(lanes0, lanes2, lanes1, lanes3, row->output_offset, row->activation),
-                    row->stored);
-        output += row->output_step;
-        offset += row->step;
-    }
+    const helia_nn_row_ring *ring = row->ring;
+    quick_row arguments = {
+        .lanes = row->lanes,
+        .output = row->output,
+        .top = helia_nn_row_ring_row(ring, 0),
+        .first = ring->slots,
+        .end = ring->slots + ring->slot_count * ring->slot_bytes,
+        .slot_bytes = ring->slot_bytes,
+        .filter_h = ring->slot_count,
+        .pairs = row->filter_w / 2,
+        .odd = row->filter_w % 2,
+        .tap_step = row->tap_step,
+        .step = row->step,
+        .output_step = row->output_step,
+        .limits = row->limits,
+        .count = row->count,
+        .row_offset = row->row_offset,
+        .stored = row->stored,
+    };
+    compute_quick_row(&arguments);
 }
 
 void helia_nn_depthwise_row_any(const helia_nn_depthwise_row *row)
@@ -258,35 +468,62 @@ void helia_nn_depthwise_row_any(const helia_nn_depthwise_row *row)
     int8_t *output = row->output;
     for (int32_t i = 0; i < row->count; i++)
     {
-        int32x4_t lanes0 = vldrwq_s32(lanes->start);
-        int32x4_t lanes2 = vldrwq_s32(lanes->start + 4);
-        int32x4_t lanes1 = vldrwq_s32(lanes->start + 8);
-        int32x4_t lanes3 = vldrwq_s32(lanes->start + 12);
+        sums16 sums = start_sums(lanes);
         const int8_t *weights = lanes->weights;
         for (int32_t y = 0; y < row->ring->slot_count; y++)
         {
             const int8_t *input = helia_nn_row_ring_row(row->ring, y) + offset;
             for (int32_t x = row->filter_w; x > 0; x--)
             {
-                const int8x16_t x0 = vldrbq_s8(input);
-                const int8x16_t w0 = vldrbq_s8(weights);
+                add_tap(&sums, vldrbq_s8(input), vldrbq_s8(weights));
                 input += row->tap_step;
                 weights += HELIA_NN_LANES;
-                const int16x8_t even = vmullbq_int_s8(x0, w0);
-                ADD_WIDENED(lanes0, lanes2, even);
-                const int16x8_t odd = vmulltq_int_s8(x0, w0);
-                ADD_WIDENED(lanes1, lanes3, odd);
             }
         }
-        lanes0 = helia_nn_requantize_s32x4(lanes0, vldrwq_s32(lanes->multiplier), vldrwq_s32(lanes->shift));
-        lanes2 = helia_nn_requantize_s32x4(lanes2, vldrwq_s32(lanes->multiplier + 4), vldrwq_s32(lanes->shift + 4));
-        lanes1 = helia_nn_requantize_s32x4(lanes1, vldrwq_s32(lanes->multiplier + 8), vldrwq_s32(lanes->shift + 8));
-        lanes3 = helia_nn_requantize_s32x4(lanes3, vldrwq_s32(lanes->multiplier + 12), vldrwq_s32(lanes->shift + 12));
-        vstrbq_p_s8(output,
-                    helia_nn_narrow_outputs(lanes0, lanes2, lanes1, lanes3, row->output_offset, row->activation),
-                    row->stored);
+        const int32_t *m = lanes->multiplier;
+        const int32_t *s = lanes->shift;
+        sums.lanes0 = helia_nn_requantize_s32x4(sums.lanes0, vldrwq_s32(m), vldrwq_s32(s));
+        sums.lanes2 = helia_nn_requantize_s32x4(sums.lanes2, vldrwq_s32(m + 4), vldrwq_s32(s + 4));
+        sums.lanes1 = helia_nn_requantize_s32x4(sums.lanes1, vldrwq_s32(m + 8), vldrwq_s32(s + 8));
+        sums.lanes3 = helia_nn_requantize_s32x4(sums.lanes3, vldrwq_s32(m + 12), vldrwq_s32(s + 12));
+        vstrbq_p_s8(output, narrow(&sums, row->limits), row->stored);
         output += row->output_step;
         offset += row->step;
+    }
+}
+
+void helia_nn_depthwise_slice_rows(const helia_nn_depthwise_slice *slice, const helia_nn_depthwise_layer *layer)
+{
+    helia_nn_row_ring ring = helia_nn_row_ring_init(layer, slice->slots, slice->slot_bytes);
+    helia_nn_depthwise_row row = {
+        .lanes = slice->lanes,
+        .ring = &ring,
+        .filter_w = layer->filter_w,
+        .tap_step = HELIA_NN_LANES * layer->dilation_w,
+        .step = HELIA_NN_LANES * layer->stride_w,
+        .limits = helia_nn_output_limits_of(layer),
+        .output = layer->output + slice->first_channel,
+        .output_step = layer->channels,
+        .count = layer->output_w,
+        .stored = slice->valid,
+    };
+    for (int32_t y = 0; y < layer->output_h; y++)
+    {
+        int32_t input_row;
+        int8_t *slot;
+        while ((slot = helia_nn_row_ring_next(&ring, layer, y, &input_row)) != NULL)
+        {
+            helia_nn_depthwise_slice_load(slice, layer, input_row, slot);
+        }
+        if (slice->quick)
+        {
+            helia_nn_depthwise_row_quick(&row);
+        }
+        else
+        {
+            helia_nn_depthwise_row_any(&row);
+        }
+        row.output += layer->output_w * layer->channels;
     }
 }
 

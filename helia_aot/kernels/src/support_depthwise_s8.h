@@ -86,15 +86,19 @@ typedef struct
 } helia_nn_lanes;
 
 /*
- * Fills `lanes`: lane i belongs to channel `first_channel + channel_of_lane[i]`.
+ * Fills `lanes`: lane i belongs to channel `first_channel + channel_of_lane[i]`, or `first_channel + i` where that is NULL.
  *
  * Gives true where the quick bodies are exact for these lanes: no weight is -128, so that the sum of two products fits into 16
- * bits, and every shift is to the right.
+ * bits; every shift is to the right; and no start value is so large that a part of the sum may overflow, since the quick bodies
+ * saturate.
  */
 bool helia_nn_prepare_lanes(helia_nn_lanes *lanes,
                             const helia_nn_depthwise_layer *layer,
                             int32_t first_channel,
                             const uint8_t channel_of_lane[HELIA_NN_LANES]);
+
+/* Computes a layer that meets helia_nn_depthwise_planar_rule(). */
+void helia_nn_depthwise_planar(const helia_nn_depthwise_layer *layer);
 
 /* Input rows with their padding, in `filter_h` slots that are filled in turn. */
 typedef struct
@@ -106,6 +110,25 @@ typedef struct
     int32_t next_row;  /* The next input row, from -pad_h. */
 } helia_nn_row_ring;
 
+/* The last steps of 16 outputs, on saturated 16-bit numbers that had `add` added and were then narrowed to unsigned bytes:
+ * an unsigned saturating addition of `above` cuts off everything above the maximum, and adding `back` gives the output. */
+typedef struct
+{
+    int32_t add;   /* Output offset minus the activation's minimum, which becomes 0. */
+    int32_t above; /* What the activation's range lacks to 256 values. */
+    int32_t back;  /* The activation's minimum minus `above`. */
+} helia_nn_output_limits;
+
+static inline helia_nn_output_limits helia_nn_output_limits_of(const helia_nn_depthwise_layer *layer)
+{
+    const int32_t above = 255 - (layer->activation.max - layer->activation.min);
+    return (helia_nn_output_limits){
+        .add = layer->output_offset - layer->activation.min,
+        .above = above,
+        .back = layer->activation.min - above,
+    };
+}
+
 /* One row of output vectors. Tap (y, x) of vector i is at row y of the ring, byte `x * tap_step + i * step`. */
 typedef struct
 {
@@ -115,16 +138,12 @@ typedef struct
     int32_t filter_w;
     int32_t tap_step;
     int32_t step;
-    int32_t output_offset;
-    cmsis_nn_activation activation;
+    helia_nn_output_limits limits;
     int8_t *output;
     int32_t output_step; /* Bytes from one output vector to the next. */
     int32_t count;       /* Output vectors. */
     mve_pred16_t stored; /* Bytes of each vector that are written. */
 } helia_nn_depthwise_row;
-
-/* Computes a layer that meets helia_nn_depthwise_planar_rule(). */
-void helia_nn_depthwise_planar(const helia_nn_depthwise_layer *layer);
 
 /* Computes a row where helia_nn_prepare_lanes() gave true. */
 void helia_nn_depthwise_row_quick(const helia_nn_depthwise_row *row);
@@ -165,7 +184,7 @@ helia_nn_row_ring_next(helia_nn_row_ring *ring, const helia_nn_depthwise_layer *
     return slot;
 }
 
-/* Writes `bytes` times `value`, whole vectors: up to 15 bytes more. */
+/* Writes `vectors` times 16 bytes and gives where they end. */
 static inline int8_t *helia_nn_fill_vectors(int8_t *to, int8x16_t value, int32_t vectors)
 {
     for (int32_t i = 0; i < vectors; i++)
@@ -176,122 +195,88 @@ static inline int8_t *helia_nn_fill_vectors(int8_t *to, int8x16_t value, int32_t
     return to;
 }
 
-/*
- * Completes the window of output row `y` with slices of 16 channels: 16 bytes for each pixel, padding written out.
- *
- * `valid` selects the channels that exist; the others are read as 0.
- */
-static inline void helia_nn_load_slices(helia_nn_row_ring *ring,
-                                        const helia_nn_depthwise_layer *layer,
-                                        int32_t y,
-                                        int32_t first_channel,
-                                        mve_pred16_t valid,
-                                        int32_t row_pixels)
-{
-    const int8x16_t padding = vdupq_n_s8((int8_t)-layer->input_offset);
-    const int32_t left = helia_nn_min(layer->pad_w, row_pixels);
-    const int32_t inside = helia_nn_min(layer->input_w, row_pixels - left);
-    int32_t row;
-    int8_t *to;
-    while ((to = helia_nn_row_ring_next(ring, layer, y, &row)) != NULL)
-    {
-        if (row < 0 || row >= layer->input_h)
-        {
-            helia_nn_fill_vectors(to, padding, row_pixels);
-            continue;
-        }
-        const int8_t *from = layer->input + row * layer->input_w * layer->channels + first_channel;
-        to = helia_nn_fill_vectors(to, padding, left);
-        for (int32_t i = 0; i < inside; i++)
-        {
-            vstrbq_s8(to, vldrbq_z_s8(from, valid));
-            to += HELIA_NN_LANES;
-            from += layer->channels;
-        }
-        helia_nn_fill_vectors(to, padding, row_pixels - left - inside);
-    }
-}
-
-/* Walks through a layer 16 channels at a time; the rows of the ring hold 16 bytes for each pixel. */
+/* A layer, 16 channels at a time: a slice has 16 bytes for each pixel. */
 typedef struct
 {
+    helia_nn_lanes *lanes;
+    bool quick; /* What helia_nn_prepare_lanes() gave. */
     int32_t first_channel;
     int32_t row_pixels;
+    int32_t left, inside, right; /* Pixels of a row: padding, input, padding. */
+    int8_t *slots;               /* Room for filter_h rows. */
+    int32_t slot_bytes;
     mve_pred16_t valid; /* The channels that exist. */
-    bool quick;         /* What helia_nn_prepare_lanes() gave. */
-    helia_nn_lanes *lanes;
-    helia_nn_row_ring ring;
-    helia_nn_depthwise_row row;
-} helia_nn_depthwise_slices;
+} helia_nn_depthwise_slice;
 
-static inline void helia_nn_depthwise_slices_init(helia_nn_depthwise_slices *slices, const helia_nn_depthwise_layer *layer)
+static inline helia_nn_depthwise_slice helia_nn_depthwise_slice_init(const helia_nn_depthwise_layer *layer)
 {
-    slices->first_channel = -HELIA_NN_LANES;
-    slices->row_pixels = helia_nn_depthwise_row_pixels(layer);
-    slices->lanes = layer->scratch;
-    slices->row = (helia_nn_depthwise_row){
-        .lanes = slices->lanes,
-        .ring = &slices->ring,
-        .filter_w = layer->filter_w,
-        .tap_step = HELIA_NN_LANES * layer->dilation_w,
-        .step = HELIA_NN_LANES * layer->stride_w,
-        .output_offset = layer->output_offset,
-        .activation = layer->activation,
-        .output_step = layer->channels,
-        .count = layer->output_w,
-    };
+    helia_nn_depthwise_slice slice = {.lanes = layer->scratch, .first_channel = -HELIA_NN_LANES};
+    slice.slots = slice.lanes->weights + HELIA_NN_LANES * layer->filter_h * layer->filter_w;
+    slice.row_pixels = helia_nn_depthwise_row_pixels(layer);
+    slice.left = helia_nn_min(layer->pad_w, slice.row_pixels);
+    slice.inside = helia_nn_min(layer->input_w, slice.row_pixels - slice.left);
+    slice.right = slice.row_pixels - slice.left - slice.inside;
+    slice.slot_bytes = HELIA_NN_LANES * slice.row_pixels;
+    return slice;
 }
 
 /* Goes on to the next 16 channels; gives false after the last. */
-static inline bool helia_nn_depthwise_slices_next(helia_nn_depthwise_slices *slices, const helia_nn_depthwise_layer *layer)
+static inline bool helia_nn_depthwise_slice_next(helia_nn_depthwise_slice *slice, const helia_nn_depthwise_layer *layer)
 {
-    slices->first_channel += HELIA_NN_LANES;
-    const int32_t left = layer->channels - slices->first_channel;
+    slice->first_channel += HELIA_NN_LANES;
+    const int32_t left = layer->channels - slice->first_channel;
     if (left <= 0)
     {
         return false;
     }
     /* Lanes without a channel repeat the last one: their results are not stored, but their weights and shifts count. */
-    const uint8x16_t lane = vidupq_n_u8(0, 1);
     uint8_t channel_of_lane[HELIA_NN_LANES];
-    vstrbq_u8(channel_of_lane, vminq_u8(lane, vdupq_n_u8((uint8_t)(helia_nn_min(left, HELIA_NN_LANES) - 1))));
-    slices->quick = helia_nn_prepare_lanes(slices->lanes, layer, slices->first_channel, channel_of_lane);
-    slices->valid = vctp8q((uint32_t)left);
-    slices->row.stored = slices->valid;
-    int8_t *slots = slices->lanes->weights + HELIA_NN_LANES * layer->filter_h * layer->filter_w;
-    slices->ring = helia_nn_row_ring_init(layer, slots, HELIA_NN_LANES * slices->row_pixels);
+    vstrbq_u8(channel_of_lane, vminq_u8(vidupq_n_u8(0, 1), vdupq_n_u8((uint8_t)(left - 1))));
+    slice->valid = vctp8q((uint32_t)left);
+    slice->quick = helia_nn_prepare_lanes(
+        slice->lanes, layer, slice->first_channel, left < HELIA_NN_LANES ? channel_of_lane : NULL);
     return true;
 }
 
-/* Makes output row `y` ready to be computed. */
-static inline void
-helia_nn_depthwise_slices_row(helia_nn_depthwise_slices *slices, const helia_nn_depthwise_layer *layer, int32_t y)
+/* Writes a row of the slice, padding included, to `to`; channels that do not exist are 0. */
+static inline void helia_nn_depthwise_slice_load(
+    const helia_nn_depthwise_slice *slice, const helia_nn_depthwise_layer *layer, int32_t row, int8_t *to)
 {
-    helia_nn_load_slices(&slices->ring, layer, y, slices->first_channel, slices->valid, slices->row_pixels);
-    slices->row.output = layer->output + y * layer->output_w * layer->channels + slices->first_channel;
+    const int8x16_t padding = vdupq_n_s8((int8_t)-layer->input_offset);
+    if (row < 0 || row >= layer->input_h)
+    {
+        helia_nn_fill_vectors(to, padding, slice->row_pixels);
+        return;
+    }
+    const int32_t channels = layer->channels;
+    const int32_t inside = slice->inside;
+    const int32_t right = slice->right;
+    const mve_pred16_t valid = slice->valid;
+    const int8_t *from = layer->input + row * layer->input_w * channels + slice->first_channel;
+    to = helia_nn_fill_vectors(to, padding, slice->left);
+    if (valid == 0xFFFF)
+    {
+        for (int32_t i = 0; i < inside; i++)
+        {
+            vstrbq_s8(to, vldrbq_s8(from));
+            to += HELIA_NN_LANES;
+            from += channels;
+        }
+    }
+    else
+    {
+        for (int32_t i = 0; i < inside; i++)
+        {
+            vstrbq_s8(to, vldrbq_z_s8(from, valid));
+            to += HELIA_NN_LANES;
+            from += channels;
+        }
+    }
+    helia_nn_fill_vectors(to, padding, right);
 }
 
-/* Requantises four accumulators whose shifts are all to the right. */
-static inline int32x4_t helia_nn_requantize_right_s32x4(int32x4_t value, int32x4_t multiplier, int32x4_t shift)
-{
-    value = vqrdmulhq_s32(value, multiplier);
-    /* value + (value >> 31): ties of the rounding shift go away from zero. The high half of the doubled product with 1 is
-     * the sign, so that one instruction of the multiply pipeline does it. */
-    value = vqdmlahq_n_s32(value, value, 1);
-    return vrshlq_s32(value, shift);
-}
-
-/* Gives 16 outputs in memory order of four requantised accumulators. */
-static inline int8x16_t helia_nn_narrow_outputs(
-    int32x4_t lanes0, int32x4_t lanes2, int32x4_t lanes1, int32x4_t lanes3, int32_t offset, cmsis_nn_activation activation)
-{
-    int16x8_t even = vqmovntq_s32(vqmovnbq_s32(vuninitializedq_s16(), lanes0), lanes2);
-    int16x8_t odd = vqmovntq_s32(vqmovnbq_s32(vuninitializedq_s16(), lanes1), lanes3);
-    even = vqaddq_n_s16(even, (int16_t)offset);
-    odd = vqaddq_n_s16(odd, (int16_t)offset);
-    const int8x16_t all = vqmovntq_s16(vqmovnbq_s16(vuninitializedq_s8(), even), odd);
-    return vminq_s8(vmaxq_s8(all, vdupq_n_s8((int8_t)activation.min)), vdupq_n_s8((int8_t)activation.max));
-}
+/* Computes all rows of a slice, for any filter, weights and shifts. */
+void helia_nn_depthwise_slice_rows(const helia_nn_depthwise_slice *slice, const helia_nn_depthwise_layer *layer);
 
 #endif /* HELIA_NN_MVE */
 

@@ -45,10 +45,37 @@ void helia_nn_matmul_s8(const int8_t *lhs,
 #include "support_matmul_s8_mve.h"
 
 /*
- * Up to so many rows run with the loop over channels inside: it costs less to start. With more rows the loop over rows is inside,
- * so that each weight is read from its memory once.
+ * The loop over channels inside the loop over rows costs the least, but reads all weights again for every two rows. That is done
+ * for few rows, and for so many bytes of weights as stay in a data cache beside the input; otherwise the loop over rows is the
+ * inner one, and each weight is read from its memory once.
  */
 #define FEW_ROWS 4
+#define CACHED_WEIGHT_BYTES (32 * 1024)
+
+/* An even number of rows of 16 bytes and more with all whole blocks of channels. */
+static void pairs_times_channels(helia_nn_block *block,
+                                 const helia_nn_output_stage *stage,
+                                 const int8_t *lhs,
+                                 int32_t lhs_stride,
+                                 int32_t rows,
+                                 const int8_t *weights,
+                                 int8_t *out,
+                                 int32_t out_stride)
+{
+    const int32_t blocks = block->blocks;
+    for (; rows > 0; rows -= 2, lhs += 2 * lhs_stride, out += 2 * out_stride)
+    {
+        block->x0 = lhs;
+        block->x1 = lhs + lhs_stride;
+        block->out0 = out;
+        block->out1 = out + out_stride;
+        block->next_multiplier = stage->multiplier;
+        block->next_shift = stage->shift;
+        block->next_weights = weights;
+        helia_nn_pair_all_channels(block, stage->sums);
+        block->blocks = blocks; /* counted down */
+    }
+}
 
 /* Rows of 17 to 64 bytes with all whole blocks of channels. */
 static void rows_times_channels(helia_nn_block *block,
@@ -91,32 +118,6 @@ static void row_times_channels(
     block->quant_step = stage->per_channel ? 16 : 0;
     block->overlap = -block->depth & (HELIA_NN_LANES - 1);
     helia_nn_row_all_channels(block, row, weights, stage->sums, out);
-}
-
-/* An even number of rows of 16 bytes and more with all whole blocks of channels. */
-static void pairs_times_channels(helia_nn_block *block,
-                                 const helia_nn_output_stage *stage,
-                                 const int8_t *lhs,
-                                 int32_t lhs_stride,
-                                 int32_t rows,
-                                 const int8_t *weights,
-                                 int8_t *out,
-                                 int32_t out_stride)
-{
-    const int32_t blocks = block->blocks;
-    for (; rows > 0; rows -= 2, lhs += 2 * lhs_stride, out += 2 * out_stride)
-    {
-        block->x0 = lhs;
-        block->x1 = lhs + lhs_stride;
-        block->out0 = out;
-        block->out1 = out + out_stride;
-        block->blocks = blocks;
-        block->next_multiplier = stage->multiplier;
-        block->next_shift = stage->shift;
-        block->next_weights = weights;
-        helia_nn_pair_all_channels(block, stage->sums);
-    }
-    block->blocks = blocks;
 }
 
 /* Rows with the four channels of a block. */
@@ -168,6 +169,46 @@ static HELIA_NN_COLD void rows_times_block_any_shift(
     }
 }
 
+/* Does all whole blocks of channels where a loop over channels is the fast way; gives the number of channels done. */
+static int32_t times_channels(helia_nn_block *block,
+                              const helia_nn_output_stage *stage,
+                              const int8_t *lhs,
+                              int32_t lhs_stride,
+                              int32_t rows,
+                              const int8_t *rhs,
+                              int32_t channels,
+                              int8_t *output)
+{
+    if (stage->sums == NULL || !stage->shifts_right || channels < 4)
+    {
+        return 0;
+    }
+    block->blocks = channels / 4;
+    if (stage->per_channel && block->depth > HELIA_NN_LANES && block->depth <= 64)
+    {
+        rows_times_channels(block, stage, lhs, lhs_stride, rows, rhs, output, channels);
+    }
+    else if (rows == 1)
+    {
+        row_times_channels(block, stage, lhs, rhs, output);
+    }
+    else if (stage->per_channel && block->depth > 64 &&
+             (rows <= FEW_ROWS || channels * block->depth <= CACHED_WEIGHT_BYTES))
+    {
+        const int32_t even = rows & ~1;
+        pairs_times_channels(block, stage, lhs, lhs_stride, even, rhs, output, channels);
+        if (even < rows)
+        {
+            row_times_channels(block, stage, lhs + even * lhs_stride, rhs, output + even * channels);
+        }
+    }
+    else
+    {
+        return 0;
+    }
+    return channels & ~3;
+}
+
 void helia_nn_matmul_s8(const int8_t *lhs,
                         int32_t lhs_stride,
                         int32_t rows,
@@ -179,32 +220,7 @@ void helia_nn_matmul_s8(const int8_t *lhs,
 {
     helia_nn_block block;
     helia_nn_prepare_block(&block, stage, depth);
-    int32_t channel = 0;
-    if (stage->sums != NULL && stage->shifts_right && channels >= 4)
-    {
-        const bool deep = depth > 64 || !stage->per_channel;
-        block.blocks = channels / 4;
-        if (depth > HELIA_NN_LANES && !deep)
-        {
-            rows_times_channels(&block, stage, lhs, lhs_stride, rows, rhs, output, channels);
-            channel = channels & ~3;
-        }
-        else if (rows <= FEW_ROWS && deep && depth >= HELIA_NN_LANES && (rows == 1 || stage->per_channel))
-        {
-            const int32_t even = rows & ~1;
-            pairs_times_channels(&block, stage, lhs, lhs_stride, even, rhs, output, channels);
-            if (even < rows)
-            {
-                row_times_channels(&block, stage, lhs + even * lhs_stride, rhs, output + even * channels);
-            }
-            channel = channels & ~3;
-        }
-        else if (rows == 1)
-        {
-            row_times_channels(&block, stage, lhs, rhs, output);
-            channel = channels & ~3;
-        }
-    }
+    int32_t channel = times_channels(&block, stage, lhs, lhs_stride, rows, rhs, channels, output);
     for (; channel < channels; channel += 4)
     {
         helia_nn_load_block(&block, stage, rhs, channel, channels);

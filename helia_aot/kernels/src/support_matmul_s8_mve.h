@@ -204,7 +204,7 @@ static inline void helia_nn_block_deep_rows(
                          [w0] "=&r"(w0),
                          [w1] "=&r"(w1)
                        : [block] "r"(block), [more] "r"(more), [tail] "r"(tail)
-                       : "q0", "q1", "q2", "q3", "q6", "q7", "lr", "memory");
+                       : HELIA_NN_PREDICATE "q0", "q1", "q2", "q3", "q6", "q7", "lr", "memory");
     }
 }
 
@@ -307,7 +307,7 @@ static inline void helia_nn_block_1_row(helia_nn_block *block, const int8_t *row
                      [w2] "=&r"(w2),
                      [w3] "=&r"(w3)
                    : [block] "r"(block)
-                   : "q0", "q1", "q2", "q3", "q6", "lr", "memory");
+                   : HELIA_NN_PREDICATE "q0", "q1", "q2", "q3", "q6", "lr", "memory");
 }
 
 /*
@@ -408,11 +408,12 @@ static inline void helia_nn_block_shallow_rows(
                    "vldrw.32 q5, [%[block], #16]\n\t"
                    "vmov q7[2], q7[0], %[s0], %[s1]\n\t"
                    "vmov q7[3], q7[1], %[s2], %[s3]\n\t"
-                   "ldr %[s0], [%[block], #80]\n\t" HELIA_NN_ASM_SCALE("q7", "q5") HELIA_NN_ASM_ADD("q6", "%[s0]")
+                   "ldr %[s0], [%[block], #80]\n\t" HELIA_NN_ASM_SCALE("q7", "q5")
+                   "ldr %[s1], [%[block], #108]\n\t" HELIA_NN_ASM_ADD("q6", "%[s0]")
                    HELIA_NN_ASM_SIGN("q7", "q5", "%[one]") HELIA_NN_ASM_ADD("q7", "q5")
                    "vldrw.32 q5, [%[block], #48]\n\t" HELIA_NN_ASM_SHIFT("q7", "q4") HELIA_NN_ASM_CLAMP_LOW("q6", "q5")
                    "vldrw.32 q4, [%[block], #64]\n\t" HELIA_NN_ASM_ADD("q7", "%[s0]") HELIA_NN_ASM_CLAMP_HIGH("q6", "q4")
-                   "vctp.32 %[stored]\n\t" HELIA_NN_ASM_CLAMP_LOW("q7", "q5")
+                   "vctp.32 %[s1]\n\t" HELIA_NN_ASM_CLAMP_LOW("q7", "q5")
                    "vpst\n\t"
                    "vstrbt.32 q6, [%[out]]\n\t" HELIA_NN_ASM_CLAMP_HIGH("q7", "q4")
                    "add %[out], %[out_step]\n\t"
@@ -424,11 +425,10 @@ static inline void helia_nn_block_shallow_rows(
                    : [s0] "=&Te"(s0), [s1] "=&Te"(s1), [s2] "=&Te"(s2), [s3] "=&Te"(s3), [x] "+r"(x), [out] "+l"(out)
                    : [block] "r"(block),
                      [depth] "r"(block->depth),
-                     [stored] "r"(block->stored),
                      [x_step] "r"(x_step),
                      [out_step] "r"(out_step),
                      [one] "r"(1)
-                   : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "memory");
+                   : HELIA_NN_PREDICATE "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "memory");
 }
 
 /* Loads and multiplies one vector of weights with one of the input. */
@@ -505,7 +505,7 @@ static inline void helia_nn_block_shallow_rows(
                              [shift] "+r"(shift),                                                                             \
                              [out] "+l"(out)                                                                                  \
                            : [block] "r"(block), [overlap] "r"(overlap)                                                       \
-                           : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "memory");                                 \
+                           : HELIA_NN_PREDICATE "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "memory");              \
         }                                                                                                                     \
     }
 

@@ -24,7 +24,7 @@
  */
 typedef struct
 {
-    int32_t start[4]; /* Of channels 0, 2, 1, 3: see helia_nn_block_2_rows(). */
+    int32_t start[4]; /* Of channels 0, 2, 1, 3: the order in which VMOV fills lanes. */
     int32_t multiplier[4];
     int32_t shift[4];
     int32_t min[4];

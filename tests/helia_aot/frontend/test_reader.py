@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tflite_models import ModelBuilder
 
-from helia_aot.errors import HeliaError, ModelError
+from helia_aot.errors import ModelError
 from helia_aot.frontend.tflite.reader import read_model
 from helia_aot.ir.dtypes import DType
 from helia_aot.operators.registry import check_supported
@@ -79,7 +80,5 @@ def test_damage_never_escapes_as_another_exception(data: st.DataObject, tmp_path
     model = bytearray(small_model())
     for _ in range(data.draw(st.integers(1, 4))):
         model[data.draw(st.integers(8, len(model) - 1))] = data.draw(st.integers(0, 255))
-    try:
+    with contextlib.suppress(ModelError):  # of which an unsupported model is one kind
         check_supported(read_model(write(tmp_path, bytes(model))).graph, "model.tflite")
-    except HeliaError as error:
-        assert error.exit_code in (3, 4)

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
+from helia_aot.errors import UnsupportedModelError
 from helia_aot.ir.attributes import ConvolutionAttributes
 from helia_aot.ir.dtypes import DType
 from helia_aot.ir.graph import Graph, Operator, Quantization, Tensor
@@ -112,6 +115,22 @@ def test_depthwise_on_mve(shape: tuple, specialized: str, generic: str) -> None:
         "generic": f"arm_depthwise_conv_{generic}",
     }
     assert got.applicable == (specialized != generic)
+
+
+@pytest.mark.parametrize("options", [{"stride": (0, 1)}, {"dilation": (1, -1)}])
+def test_impossible_steps_are_refused(options: dict) -> None:
+    good = layer("CONV_2D", (1, 9, 9, 4), (3, 3), 8)
+    broken = dataclasses.replace(
+        good.operators[0].attributes,
+        **{
+            f"{name}_{axis}": v
+            for name, pair in options.items()
+            for axis, v in zip("hw", pair, strict=True)
+        },
+    )
+    operator = dataclasses.replace(good.operators[0], attributes=broken)
+    with pytest.raises(UnsupportedModelError, match="must be at least 1"):
+        check_supported(good.replace(operators=(operator,)), "test")
 
 
 def test_a_depthwise_layer_over_one_channel_runs_as_a_convolution() -> None:
