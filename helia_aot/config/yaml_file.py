@@ -71,7 +71,7 @@ def read_yaml_file(path: Path) -> YamlFile:
         raise ConfigError(
             "The configuration file cannot be read",
             [Problem(str(path), error.strerror or str(error))],
-            next_step="check the path given with --path",
+            next_step="check the path",
         ) from error
     except UnicodeDecodeError as error:
         raise _not_yaml(str(path), f"not UTF-8 text (byte {error.start})") from error
