@@ -40,7 +40,7 @@ from helia_aot.optimization.check_budget import (
     check_budget,
 )
 from helia_aot.optimization.describe import OperatorFacts, build_report, plan_operators
-from helia_aot.optimization.hints import constant_placement
+from helia_aot.optimization.hints import DTCM, constant_placement
 from helia_aot.optimization.identity import ambiguity_warnings, operator_ids
 from helia_aot.optimization.knobs import PLANNER
 from helia_aot.optimization.placement import bind_to_plan, plan_tensors
@@ -187,7 +187,7 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
         _facts(model.graph, module_operators),
         constant_placement(
             memory_plan,
-            size_bytes=capacities,
+            size_bytes=_within_budget(capacities, budget, memory_plan),
             tcm=platform.tcm_memories,
             rules=config.memory.tensors,
         ),
@@ -244,6 +244,22 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
         warnings=warnings,
         receipt=receipt,
     )
+
+
+def _within_budget(
+    capacities: Mapping[str, int], budget: Sequence[BudgetUse], memory_plan: MemoryPlan
+) -> dict[str, int]:
+    """Lowers capacities to what the limits on single memories and on RAM leave, for hints that use them up."""
+    limits = {use.budget.name: use for use in budget}
+    within = dict(capacities)
+    for memory in within:
+        if (use := limits.get(f"{memory}_bytes")) is not None:
+            within[memory] = min(within[memory], int(use.limit))
+    ram = limits.get("ram_bytes")
+    if DTCM in within and ram is not None and ram.used_bytes is not None:
+        headroom_bytes = int(ram.limit) - ram.used_bytes
+        within[DTCM] = min(within[DTCM], memory_plan.memory_bytes(DTCM) + headroom_bytes)
+    return within
 
 
 def _resolvable_operators(graph: Graph, target: Target) -> tuple[ResolvableOperator, ...]:

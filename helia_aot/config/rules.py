@@ -100,3 +100,14 @@ def unmatched_rules(rules: Sequence[R], subjects: Iterable[RuleSubject]) -> list
         for index, rule in enumerate(rules)
         if not any(matches(rule, op_type=item.type, ids=item.ids) for item in known)
     ]
+
+
+def unmatched_ids(rule: Rule, subjects: Iterable[RuleSubject]) -> list[str]:
+    """Gives the ids that a rule names, but that no subject of the rule's type has."""
+    known = {
+        item_id
+        for item in subjects
+        if rule.type in (ANY, item.type) or rule.type.casefold() == item.type.casefold()
+        for item_id in item.ids
+    }
+    return [rule_id for rule_id in rule_ids(rule) if rule_id not in known]

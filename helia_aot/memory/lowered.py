@@ -7,7 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from helia_aot.config.convert import UNSET, TensorRule
-from helia_aot.config.rules import RuleSubject, rule_ids, unmatched_rules, winning_rule
+from helia_aot.config.rules import (
+    RuleSubject,
+    rule_ids,
+    unmatched_ids,
+    unmatched_rules,
+    winning_rule,
+)
 from helia_aot.ir.graph import Graph
 from helia_aot.memory.requests import TensorRequest
 from helia_aot.operators.spec import LoweredOperator
@@ -58,12 +64,20 @@ def _rule_memory(rules: Sequence[TensorRule], request: TensorRequest, field: str
 def tensor_rule_warnings(
     rules: Sequence[TensorRule], requests: Sequence[TensorRequest]
 ) -> tuple[str, ...]:
-    """Gives one warning for each rule of ``memory.tensors`` that matches no tensor."""
+    """Gives one warning for each rule of ``memory.tensors``, or id in one, that matches no tensor."""
     subjects = [RuleSubject(request.role, (request.id,)) for request in requests]
-    return tuple(
-        f"memory.tensors[{index}] (type {rule.type}, id {rule.id}) matches no tensor"
-        for index, rule in unmatched_rules(rules, subjects)
-    )
+    unmatched = {index for index, _ in unmatched_rules(rules, subjects)}
+    warnings = []
+    for index, rule in enumerate(rules):
+        where = f"memory.tensors[{index}] (type {rule.type}, id {rule.id})"
+        if index in unmatched:
+            warnings.append(f"{where} matches no tensor")
+            continue
+        warnings += [
+            f"{where} names {name!r}, but no tensor that it could match has that id"
+            for name in unmatched_ids(rule, subjects)
+        ]
+    return tuple(warnings)
 
 
 def _constant_requests(lowered: Sequence[LoweredOperator]) -> list[TensorRequest]:

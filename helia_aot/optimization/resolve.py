@@ -13,7 +13,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from helia_aot.config.convert import ConvertConfig, OperatorRule
-from helia_aot.config.rules import RuleSubject, matches, unmatched_rules, winning_rule
+from helia_aot.config.rules import (
+    RuleSubject,
+    matches,
+    unmatched_ids,
+    unmatched_rules,
+    winning_rule,
+)
 from helia_aot.errors import ConfigError, PlanError, Problem
 from helia_aot.operators.spec import FixedDomain, KnobDomain
 from helia_aot.optimization.fixed import FIXED
@@ -242,6 +248,10 @@ def rule_warnings(
         if index in unmatched:
             warnings.append(f"{where} matches no operator of the model")
             continue
+        warnings += [
+            f"{where} names {name!r}, but no operator that it could match has that id"
+            for name in unmatched_ids(rule, subjects)
+        ]
         matched = [op for op in operators if matches(rule, op_type=op.op_type, ids=op.id.names)]
         warnings += [
             f"{where} sets {knob}, but no operator it matches has that knob"

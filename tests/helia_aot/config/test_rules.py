@@ -14,6 +14,7 @@ from helia_aot.config.rules import (
     RuleSubject,
     matches,
     specificity,
+    unmatched_ids,
     unmatched_rules,
     winning_rule,
 )
@@ -130,3 +131,10 @@ def test_winner_agrees_with_overwriting_in_order(rules: list[OperatorRule]) -> N
         if rule.optimization.kernel is not None:
             expected = index
     assert winner(rules) == expected
+
+
+def test_an_id_that_nothing_has_is_found_beside_one_that_something_has():
+    subjects = [RuleSubject("CONV_2D", ("0:a", "0")), RuleSubject("ADD", ("0:b", "1"))]
+    rule = OperatorRule(type="CONV_2D", id=["0:a", "0:b", "gone"])
+    assert unmatched_ids(rule, subjects) == ["0:b", "gone"]
+    assert unmatched_ids(OperatorRule(type="conv_2d"), subjects) == []

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from helia_aot.config.convert import TensorRule
+from helia_aot.api import convert
+from helia_aot.config.convert import ConvertConfig, TensorRule
 from helia_aot.memory.layout import MemoryPlan
 from helia_aot.memory.plan import Memories, plan_memory
 from helia_aot.memory.planners import Greedy
@@ -205,3 +206,16 @@ def test_placement_hint_leaves_a_plan_alone() -> None:
 def test_rules_that_name_constants_are_counted(rule: dict[str, object], count: int) -> None:
     facts = _placement(_memory_plan(memory="mram"), TensorRule.model_validate(rule))
     assert facts.id_specific_constant_rules == count
+
+
+@pytest.mark.parametrize("budget", [{"dtcm_bytes": 20000}, {"ram_bytes": 20000}])
+def test_no_placement_hint_that_a_budget_forbids(budget, digits_model):
+    """Staging the example's 13.8 KB of constants beside 12 KB of scratch needs more than 20,000 bytes."""
+    tree = {
+        "model": {"path": digits_model},
+        "memory": {"tensors": [{"type": "constant", "attributes": {"memory": "mram"}}]},
+    }
+    free = convert(ConvertConfig.model_validate(tree)).report.hints
+    assert [hint.setting for hint in free] == ["constant_destination_memory"]
+    limited = convert(ConvertConfig.model_validate({**tree, "optimization": {"budget": budget}}))
+    assert not limited.report.hints

@@ -136,6 +136,8 @@ def test_rules_without_effect_are_named(case: Case) -> None:
     assert rule_warnings(case.operators, case.config(operators=rules), fixed) == (
         "operators[1] (type SOFTMAX) matches no operator of the model",
         "operators[2] (type *, id 12) sets kernel, but no operator it matches has that knob",
+        "operators[3] (type *, id ['0:first', '99']) names '99', but no operator that it could match "
+        "has that id",
         "operators[3] (type *, id ['0:first', '99']) sets accumulation, but no operator it matches "
         "has that knob",
     )
