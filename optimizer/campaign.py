@@ -20,21 +20,33 @@ from helia_aot.optimization.knobs import KERNEL
 from helia_aot.optimization.plan import OptimizationPlan
 from helia_aot.optimization.report import OptimizationReport
 from helia_aot.optimization.write import dump_json
+from optimizer.cached_executor import CachedExecutor
 from optimizer.compiler import compiler_sha256
 from optimizer.config import CampaignConfig
 from optimizer.errors import CampaignError
 from optimizer.evaluate import RunnerFactory, TrialContext
 from optimizer.executor import DeferredExecutor, Executor, ExecutorFactory
-from optimizer.identity import campaign_identity
+from optimizer.identity import campaign_identity, module_sha256, settings_without_locations
+from optimizer.measurement_cache import MeasurementCache
+from optimizer.profile import Profile, record_outcomes
 from optimizer.progress import Progress
 from optimizer.reproduce import reproduce_command
 from optimizer.search import Search, SearchLimits
 from optimizer.serial_executor import SerialExecutor
 from optimizer.verdict import compare, finalists
-from results.evidence import Comparison, Evidence, measured_plan, search_facts, text_sha256
+from results.evidence import (
+    EVIDENCE_NAME,
+    Comparison,
+    Evidence,
+    Optimality,
+    Rebuild,
+    measured_plan,
+    search_facts,
+    text_sha256,
+)
 from results.files import write_atomically
 from results.ledger import LEDGER_NAME, Ledger, set_aside
-from results.records import TrialRecord
+from results.records import CampaignIdentity, TrialRecord, known_plans
 from results.summary import CampaignSummary, build_summary
 from runners.base import MeasureSettings
 from runners.measure import random_stimulus
@@ -42,10 +54,7 @@ from runners.measurement import Measurement
 from runners.registry import create_runner
 from search_spaces.build import build_space
 from search_spaces.plans import apply, plan_key
-from search_spaces.space import Choice, SearchSpace
-
-SPACE_NAME = "space.json"
-EVIDENCE_NAME = "evidence.json"
+from search_spaces.space import SPACE_NAME, Choice, SearchSpace
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,13 @@ def run_campaign(
         HeliaError: What the conversion of the baseline or the runner raises.
     """
     auto = convert(config.convert)
-    space = build_space(auto.plan, auto.report, knobs=config.space.knobs, pins=config.space.pins)
+    space = build_space(
+        auto.plan,
+        auto.report,
+        knobs=config.space.knobs,
+        pins=config.space.pins,
+        exclude=config.space.exclude,
+    )
     create = runner_factory or partial(
         create_runner, config.runner.name, clock_mhz=config.runner.clock_mhz
     )
@@ -97,6 +112,7 @@ def run_campaign(
         ),
         create_runner=create,
         compiler_sha256=compiler_sha256(),
+        uses_cache=config.measurement_cache,
     )
     identity = campaign_identity(
         config,
@@ -117,11 +133,20 @@ def run_campaign(
             search = Search(
                 space,
                 auto.plan,
-                executor=executor,
+                executor=_with_cache(config, executor, identity, progress),
                 ledger=ledger,
                 progress=progress,
             )
             return _run(config, auto, space, ledger, search)
+
+
+def _with_cache(
+    config: CampaignConfig, executor: Executor, identity: CampaignIdentity, progress: Progress
+) -> Executor:
+    if not config.measurement_cache:
+        return executor
+    cache = MeasurementCache.shared()
+    return CachedExecutor(executor, cache=cache, identity=identity, progress=progress)
 
 
 def start_executor(config: CampaignConfig, context: TrialContext) -> Executor:
@@ -160,7 +185,12 @@ def _run(
     baseline = search.measure_baseline()
     generic = all_generic(auto.plan, auto.report)
     reference = _reference(search, baseline, generic)
-    limits = SearchLimits(trials=config.search.trials, timeout_s=config.search.timeout_s)
+    limits = SearchLimits(
+        trials=config.search.trials,
+        timeout_s=config.search.timeout_s,
+        gap=config.search.gap,
+        no_gain=config.search.no_gain,
+    )
     stop_reason = search.run(sampler=config.search.sampler, seed=config.search.seed, limits=limits)
     verdict = _decide(auto.plan, space, ledger, search, baseline)
     written = _final_conversion(config, verdict.plan)
@@ -179,6 +209,12 @@ def _run(
         winner=measured_plan(verdict.winner),
         comparisons=verdict.comparisons,
         search=search_facts(ledger.entries, space, stop_reason),
+        optimality=_optimality(space, ledger, verdict.winner),
+        rebuild=Rebuild(
+            convert=settings_without_locations(config.convert),
+            runner=config.runner.model_dump(mode="json"),
+            module_sha256=module_sha256(written.module),
+        ),
         space=space,
     )
     evidence_path = folder / EVIDENCE_NAME
@@ -192,6 +228,11 @@ def _run(
             config.convert, plan_path=plan_path, module_path=folder / "module"
         ),
     )
+
+
+def _optimality(space: SearchSpace, ledger: Ledger, winner: TrialRecord) -> Optimality | None:
+    outcomes = record_outcomes(known_plans(ledger.entries).values())
+    return Profile(space, outcomes).optimality(winner.measurement.best_cycles)
 
 
 def _reference(

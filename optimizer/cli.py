@@ -43,7 +43,8 @@ def run(  # noqa: PLR0913 (one parameter for each option)
     ],
     trials: Annotated[int | None, typer.Option(help="Plans to measure.")] = None,
     sampler: Annotated[
-        str | None, typer.Option(help="Who proposes plans: tpe, random or brute_force.")
+        str | None,
+        typer.Option(help="Who proposes plans: profile, tpe, gp, nsga2, random or brute_force."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the proposals.")] = None,
     workers: Annotated[
@@ -54,6 +55,9 @@ def run(  # noqa: PLR0913 (one parameter for each option)
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Begin again; an existing ledger is kept aside.")
     ] = False,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Measure everything anew; see measurement_cache.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Search; the same command again continues after any interruption."""
@@ -63,6 +67,8 @@ def run(  # noqa: PLR0913 (one parameter for each option)
     from optimizer.config import load_campaign_config
 
     overrides = _overrides(trials=trials, sampler=sampler, seed=seed, workers=workers, out=out)
+    if no_cache:
+        overrides["measurement_cache"] = False
     config = load_campaign_config(source, overrides)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     errors = Console(stderr=True, highlight=False)
@@ -114,6 +120,94 @@ def measure(
         print_all(_console(), measure_parts(report))
     if report.measurement.status != "ok" or report.bit_exact is False:
         raise typer.Exit(8)
+
+
+CampaignFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a campaign.")]
+
+
+@app.command()
+def status(folder: CampaignFolder, as_json: AsJson = False) -> None:
+    """Show where a campaign is; a running one is not disturbed."""
+    from optimizer.status import campaign_status
+
+    found = campaign_status(folder)
+    if as_json:
+        typer.echo(found.model_dump_json(indent=2))
+        return
+    from helia_aot.cli.messages import print_all
+    from optimizer.console import status_parts
+
+    print_all(_console(), status_parts(found))
+
+
+@app.command()
+def verify(
+    plan: Annotated[
+        Path, typer.Argument(metavar="PLAN", help="A written plan, with evidence.json beside it.")
+    ],
+    model: Annotated[
+        Path | None, typer.Option(help="The model; else its file beside the plan or here.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Rebuild and measure a written plan again; exit code 9 unless its claim holds."""
+    from optimizer.verify import verify_plan
+
+    report = verify_plan(plan, model_path=model)
+    if as_json:
+        typer.echo(report.model_dump_json(indent=2))
+    else:
+        from helia_aot.cli.messages import print_all
+        from optimizer.console import verify_parts
+
+        print_all(_console(), verify_parts(report))
+    if not report.holds:
+        raise typer.Exit(9)
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="DIR_A", help="Folder of a finished campaign.")],
+    second: Annotated[Path, typer.Argument(metavar="DIR_B", help="Folder of another one.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show how two finished campaigns differ, and whether their cycles may be compared."""
+    from results.comparison import compare_campaigns
+
+    found = compare_campaigns(first, second)
+    if as_json:
+        typer.echo(found.model_dump_json(indent=2))
+        return
+    from helia_aot.cli.messages import print_all
+    from optimizer.console import comparison_parts
+
+    print_all(_console(), comparison_parts(found))
+
+
+@app.command()
+def export(
+    folder: CampaignFolder,
+    form: Annotated[
+        str, typer.Option("--format", help="t4: the open autotuning results schema (JSON); or csv.")
+    ] = "t4",
+) -> None:
+    """Print all evaluations of a campaign for other tools."""
+    from helia_aot.errors import ConfigError
+    from results.errors import CampaignError
+    from results.export import to_csv, to_t4
+    from results.ledger import LEDGER_NAME, read_ledger
+
+    writers = {"t4": to_t4, "csv": to_csv}
+    if form not in writers:
+        raise ConfigError(
+            f"There is no export format {form!r}.", next_step=f"use one of: {', '.join(writers)}"
+        )
+    content = read_ledger(folder / LEDGER_NAME)
+    if content is None:
+        raise CampaignError(
+            f"{folder} holds no campaign.", next_step="give the folder of a campaign (out)"
+        )
+    typer.echo(writers[form](content[1]), nl=False)
 
 
 @app.command()

@@ -64,19 +64,32 @@ class SpaceConfig(StrictModel):
         default_factory=list,
         description="Rules that fix knobs: type, id, optimization {<knob>: <value>}",
     )
+    exclude: list[OperatorRule] = Field(
+        default_factory=list,
+        description="Rules of the same form for values that are not searched",
+    )
 
 
 class SearchConfig(StrictModel):
     """How the space is searched."""
 
-    sampler: SamplerName = Field("tpe", description="Who proposes plans")
+    sampler: SamplerName = Field("profile", description="Who proposes plans")
     trials: int = Field(
         40, ge=1, description="Plans to measure besides the baseline and the all-generic plan"
     )
     timeout_s: float | None = Field(
         None, gt=0, description="Seconds for the search of one process; null for no limit"
     )
-    seed: int = Field(0, ge=0, description="Seed of the proposals")
+    gap: float | None = Field(
+        0.005,
+        ge=0,
+        description="The profile sampler ends when the best plan is within this share of the bound; "
+        "null for never",
+    )
+    no_gain: int | None = Field(
+        None, ge=1, description="End after this many plans without a better one; null for never"
+    )
+    seed: int = Field(0, ge=0, description="Seed of the proposals; profile needs none")
 
 
 class RayConfig(StrictModel):
@@ -111,6 +124,9 @@ class CampaignConfig(StrictModel):
     space: SpaceConfig = Field(default_factory=SpaceConfig, description="Which plans are searched")
     search: SearchConfig = Field(
         default_factory=SearchConfig, description="How the space is searched"
+    )
+    measurement_cache: bool = Field(
+        True, description="Whether measurements are shared with other campaigns on this machine"
     )
     ray: RayConfig = Field(default_factory=RayConfig, description="Where evaluations run")
     out: Path | None = Field(

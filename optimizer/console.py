@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from optimizer.status import CampaignStatus
+from optimizer.verify import VerifyReport
+from results.comparison import CampaignComparison, Difference
+from results.evidence import FailureClass, Optimality
 from results.summary import CampaignSummary
 from runners.measure import MeasureReport, OutputComparison
 
@@ -24,12 +28,11 @@ def summary_parts(summary: CampaignSummary) -> Iterator[RenderableType]:
     if summary.changes:
         yield _changes(summary)
     yield Text(f"verdict: {summary.verdict}")
+    if summary.optimality is not None:
+        yield Text(_optimality(summary.optimality))
     yield Text(_search(summary))
     for failure in summary.search.failures:
-        yield Text(
-            f"failed: {failure.count} x {failure.status} at {failure.stage}: {failure.reason}",
-            "yellow",
-        )
+        yield Text(_failure(failure), "yellow")
     if summary.next_step:
         yield Text(f"next: {summary.next_step}")
     written = "the auto plan" if summary.is_auto else "the best plan"
@@ -84,11 +87,105 @@ def _search(summary: CampaignSummary) -> str:
         "exhausted": "every plan was measured",
         "repeating": "the sampler had only known plans to propose",
         "timeout": "the time was over",
+        "gap": "the plan is as close to the best as search.gap asks for",
+        "no_gain": "search.no_gain plans in a row were not better",
     }[search.stop_reason]
     return (
         f"searched: {search.plans_measured:,} of {search.space_size:,} plans measured, "
-        f"{search.trials} trials, {search.repeats} repeats; {why}"
+        f"{search.trials} trials, {search.repeats} repeats"
+        + (f", {search.cache_hits} from the measurement cache" if search.cache_hits else "")
+        + f"; {why}"
     )
+
+
+def _optimality(optimality: Optimality) -> str:
+    if optimality.is_exhaustive:
+        return f"within {optimality.gap:.2%} of the best: every plan was measured"
+    checks = len(optimality.checks)
+    return (
+        f"within {optimality.gap:.2%} of the best these alternatives can do: no plan is expected "
+        f"below {optimality.bound_cycles:,.0f} (fitted sum of operators; it was off by at most "
+        f"{optimality.largest_error:.2%} for the {checks} builds that others predict)"
+    )
+
+
+def status_parts(status: CampaignStatus) -> Iterator[RenderableType]:
+    """Gives the status of a campaign."""
+    yield Text(f"{status.campaign} on {status.platform}: {status.state}", "bold")
+    of = "" if status.space_size is None else f" of {status.space_size:,}"
+    yield Text(
+        f"{status.plans_measured:,}{of} plans measured by {status.sampler}, {status.trials} trials, "
+        f"{status.repeats} repeats, {status.cache_hits} from the measurement cache, "
+        f"{status.seconds:,.1f} s of evaluations"
+    )
+    if status.best_cycles is not None and status.baseline_cycles is not None:
+        yield Text(
+            f"best {status.best_cycles:,} {status.counts} so far, auto {status.baseline_cycles:,} "
+            f"({status.baseline_cycles / max(1, status.best_cycles):.4f}x)"
+        )
+    if status.optimality is not None:
+        yield Text(_optimality(status.optimality))
+    for failure in status.failures:
+        yield Text(_failure(failure), "yellow")
+    if status.state == "stopped":
+        yield Text("the command that began it continues")
+
+
+def verify_parts(report: VerifyReport) -> Iterator[RenderableType]:
+    """Gives what verifying a plan found; the verdict first."""
+    verdict = "the claim holds" if report.holds else "the claim does NOT hold"
+    yield Text(f"{report.plan}: {verdict}", "bold green" if report.holds else "bold red")
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column("", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("", overflow="fold")
+    styles = {"ok": "green", "differs": "yellow", "failed": "bold red"}
+    for check in report.checks:
+        table.add_row(Text(check.status, styles[check.status]), check.name, Text(check.detail))
+    yield table
+
+
+def comparison_parts(found: CampaignComparison) -> Iterator[RenderableType]:
+    """Gives two campaigns side by side."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("campaign", "cycles", "gap"):
+        table.add_column(name, justify="left" if name == "campaign" else "right")
+    rows = (
+        (found.first, found.first_cycles, found.first_gap),
+        (found.second, found.second_cycles, found.second_gap),
+    )
+    for name, cycles, gap in rows:
+        table.add_row(name, f"{cycles:,}", "not known" if gap is None else f"{gap:.2%}")
+    yield table
+    if found.is_comparable:
+        yield Text(f"the second is {found.ratio:.4f}x of the first (above 1: faster)")
+    else:
+        yield Text("the cycles cannot be compared: model, runner or stimulus differ", "bold red")
+    for title, differences in (
+        ("settings", found.identity),
+        ("choices of the written plans", found.choices),
+    ):
+        if differences:
+            yield _differences(title, differences)
+    if not found.choices:
+        yield Text("both wrote the same choices")
+
+
+def _differences(title: str, differences: Sequence[Difference]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column(title, overflow="fold")
+    for name in ("first", "second"):
+        table.add_column(name, overflow="fold")
+    for name in ("first cycles", "second cycles"):
+        table.add_column(name, justify="right")
+    for item in differences:
+        cycles = ["" if n is None else f"{n:,}" for n in (item.first_cycles, item.second_cycles)]
+        table.add_row(Text(item.name), item.first or "-", item.second or "-", *cycles)
+    return table
+
+
+def _failure(failure: FailureClass) -> str:
+    return f"failed: {failure.count} x {failure.status} at {failure.stage}: {failure.reason}"
 
 
 def measure_parts(report: MeasureReport) -> Iterator[RenderableType]:

@@ -10,7 +10,7 @@ from helia_aot.errors import HeliaError
 from helia_aot.platforms.registry import load_platform
 from runners.registry import RUNNERS, create_runner
 
-PACKAGES = ("optuna", "ray", "numpy", "pydantic", "tflite")
+PACKAGES = ("optuna", "ray", "scipy", "numpy", "pydantic", "tflite")
 
 
 class Check(StrictModel):

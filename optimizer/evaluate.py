@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import helia_aot
 from helia_aot.api import Conversion, convert
@@ -19,9 +22,10 @@ from helia_aot.errors import BudgetError, HeliaError
 from helia_aot.optimization.plan import OptimizationPlan
 from helia_aot.platforms.schema import Platform
 from optimizer.compiler import compiler_sha256
+from optimizer.measurement_cache import CacheError, MeasurementCache, image_cache_key
 from runners.base import MeasureSettings, Runner
 from runners.errors import RunnerError
-from runners.measurement import Measurement, Stimulus
+from runners.measurement import Measurement, Stimulus, outputs_sha256
 
 RunnerFactory = Callable[[Platform], Runner]
 """Makes the runner of a platform; picklable, so that every worker makes its own."""
@@ -37,6 +41,7 @@ class TrialContext:
         settings: How often and how long a plan runs.
         create_runner: Makes the runner.
         compiler_sha256: Digest of the compiler that every worker must have.
+        uses_cache: Whether images that this machine has measured before do not run again.
     """
 
     config: ConvertConfig
@@ -44,6 +49,7 @@ class TrialContext:
     settings: MeasureSettings
     create_runner: RunnerFactory
     compiler_sha256: str
+    uses_cache: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,12 +61,14 @@ class TrialJob:
         plan: The plan; None measures what ``auto`` chooses.
         expected_outputs_sha256: Digest that the outputs must have; None accepts any.
         deadline_s: Wall-clock seconds after which the worker is given up, above 0.
+        may_use_cache: Whether an earlier measurement of the same image will do.
     """
 
     number: int
     plan: OptimizationPlan | None
     expected_outputs_sha256: str | None
     deadline_s: float
+    may_use_cache: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,11 +79,13 @@ class Finished:
         job: The job.
         measurement: Its outcome.
         seconds: Wall-clock seconds on the worker.
+        cache: How the measurement cache knew it; None for a new measurement.
     """
 
     job: TrialJob
     measurement: Measurement
     seconds: float
+    cache: Literal["plan", "image"] | None = None
 
 
 class Evaluator:
@@ -84,18 +94,21 @@ class Evaluator:
     def __init__(self, context: TrialContext) -> None:
         self._context = context
         self._runner: Runner | None = None
+        self._is_cached = False
         self._has_the_compiler = compiler_sha256() == context.compiler_sha256
 
     def evaluate(self, job: TrialJob) -> Finished:
         """Gives the outcome of a job; a failure of any kind is a status of its measurement."""
         started = time.perf_counter()
+        self._is_cached = False
         try:
             measurement = self._evaluate(job)
         except (
             Exception
         ) as error:  # the boundary of a worker: a bug must not take the campaign down
             measurement = _unknown(error)
-        return Finished(job, measurement, time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        return Finished(job, measurement, seconds, "image" if self._is_cached else None)
 
     def _evaluate(self, job: TrialJob) -> Measurement:
         if not self._has_the_compiler:
@@ -110,7 +123,9 @@ class Evaluator:
             return _does_not_fit(error)
         convert_seconds = time.perf_counter() - started
         try:
-            measurement = self._measure(conversion)
+            measurement = self._measure(
+                conversion, uses_cache=context.uses_cache and job.may_use_cache
+            )
         except RunnerError as error:
             return Measurement(status="rig_bad", stage="build", reason=str(error))
         measurement = measurement.model_copy(
@@ -118,12 +133,32 @@ class Evaluator:
         )
         return check_outputs(measurement, job.expected_outputs_sha256)
 
-    def _measure(self, conversion: Conversion) -> Measurement:
+    def _measure(self, conversion: Conversion, *, uses_cache: bool) -> Measurement:
         if self._runner is None:
             self._runner = self._context.create_runner(conversion.platform)
-        return self._runner.measure(
-            conversion, self._context.stimulus, self._context.settings
-        ).measurement
+        stimulus, settings = self._context.stimulus, self._context.settings
+        if not uses_cache:
+            return self._runner.measure(conversion, stimulus, settings).measurement
+        cache = MeasurementCache.shared()
+        key = partial(
+            image_cache_key,
+            model_sha256=conversion.plan.model.sha256,
+            stimulus_sha256=outputs_sha256(stimulus.inputs),
+            runner=self._runner.identity(),
+            settings=settings,
+        )
+
+        def find(image_sha256: str) -> Measurement | None:
+            found = cache.read(key(image_sha256=image_sha256))
+            self._is_cached = found is not None
+            return found
+
+        settings = replace(settings, find_image=find)
+        measurement = self._runner.measure(conversion, stimulus, settings).measurement
+        if not self._is_cached and measurement.image_sha256 is not None:
+            with suppress(CacheError):  # the campaign reports it, when it keeps the plan
+                cache.write(key(image_sha256=measurement.image_sha256), measurement)
+        return measurement
 
 
 def check_outputs(measurement: Measurement, expected_sha256: str | None) -> Measurement:

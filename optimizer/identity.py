@@ -7,6 +7,7 @@ import hashlib
 import json
 from typing import Any
 
+from helia_aot.codegen.module import Module
 from helia_aot.config.convert import ConvertConfig
 from helia_aot.optimization.plan import OptimizationPlan
 from helia_aot.version import __version__
@@ -49,13 +50,24 @@ def campaign_identity(
 def config_sha256(config: CampaignConfig) -> str:
     """Gives the SHA-256 over the settings that change what is built or how it is measured."""
     settings = {
-        "convert": _without_locations(config.convert),
+        "convert": settings_without_locations(config.convert),
         "runner": config.runner.model_dump(mode="json", exclude={"timeout_s"}),
     }
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
-def _without_locations(config: ConvertConfig) -> dict[str, Any]:
+def module_sha256(module: Module) -> str:
+    """Gives the SHA-256 over the files of a module and the payloads of its constant arenas."""
+    digest = hashlib.sha256()
+    for file in module.files:
+        digest.update(f"{file.path}\0{file.text}\0".encode())
+    for blob in module.constant_blobs:
+        digest.update(f"{blob.symbol}\0".encode() + blob.data)
+    return digest.hexdigest()
+
+
+def settings_without_locations(config: ConvertConfig) -> dict[str, Any]:
+    """Gives the settings of a conversion that do not say where files are."""
     settings = config.model_dump(mode="json", exclude={"force", "verbose", "log_file"})
     del settings["model"]["path"], settings["module"]["path"]
     return settings

@@ -8,6 +8,7 @@ the same proposals.
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,9 +17,24 @@ from typing import Final, Literal
 
 import numpy as np
 from optuna.exceptions import ExperimentalWarning
-from optuna.samplers import BaseSampler, BruteForceSampler, RandomSampler, TPESampler
+from optuna.samplers import (
+    BaseSampler,
+    BruteForceSampler,
+    GPSampler,
+    NSGAIISampler,
+    RandomSampler,
+    TPESampler,
+)
 
-SamplerName = Literal["tpe", "random", "brute_force"]
+from helia_aot.errors import Problem
+from optimizer.errors import CampaignError
+from optimizer.profile import ProfileSampler
+from search_spaces.space import SearchSpace
+
+SamplerName = Literal["profile", "tpe", "gp", "nsga2", "random", "brute_force"]
+
+_POPULATION: Final = 20
+"""Plans in one generation of ``nsga2``: Optuna's own 50 is a whole campaign here."""
 
 
 @dataclass(frozen=True)
@@ -26,23 +42,48 @@ class SamplerEntry:
     """A sampler of the registry.
 
     Attributes:
-        create: Makes the Optuna sampler from a seed in 0 .. 2**32 - 1.
+        create: Makes the Optuna sampler from the space and a seed in 0 .. 2**32 - 1.
         text: What it does and when to use it.
+        bad_has_value: Whether a bad plan is told as a complete trial, with the worst value so far
+            and a violated constraint; else as a pruned one. GP and NSGA-II read complete trials
+            only.
     """
 
-    create: Callable[[int], BaseSampler]
+    create: Callable[[SearchSpace, int], BaseSampler]
     text: str
+    bad_has_value: bool = False
 
 
-def _tpe(seed: int) -> BaseSampler:
-    return TPESampler(seed=seed)
+def _profile(space: SearchSpace, seed: int) -> BaseSampler:  # noqa: ARG001
+    return ProfileSampler(space)
 
 
-def _random(seed: int) -> BaseSampler:
+def _tpe(space: SearchSpace, seed: int) -> BaseSampler:  # noqa: ARG001
+    with warnings.catch_warnings():
+        # Optuna marks joint sampling experimental; it is used through the sampler interface only.
+        warnings.simplefilter("ignore", ExperimentalWarning)
+        return TPESampler(seed=seed, multivariate=True)
+
+
+def _gp(space: SearchSpace, seed: int) -> BaseSampler:  # noqa: ARG001
+    if importlib.util.find_spec("torch") is None:
+        raise CampaignError(
+            "The gp sampler needs PyTorch.",
+            [Problem("search.sampler", "the package torch is not installed")],
+            next_step="pip install torch, or use --sampler profile",
+        )
+    return GPSampler(seed=seed)
+
+
+def _nsga2(space: SearchSpace, seed: int) -> BaseSampler:  # noqa: ARG001
+    return NSGAIISampler(seed=seed, population_size=_POPULATION)
+
+
+def _random(space: SearchSpace, seed: int) -> BaseSampler:  # noqa: ARG001
     return RandomSampler(seed=seed)
 
 
-def _brute_force(seed: int) -> BaseSampler:
+def _brute_force(space: SearchSpace, seed: int) -> BaseSampler:  # noqa: ARG001
     with warnings.catch_warnings():
         # Optuna marks the class experimental; it is used through the stable sampler interface only.
         warnings.simplefilter("ignore", ExperimentalWarning)
@@ -51,7 +92,12 @@ def _brute_force(seed: int) -> BaseSampler:
 
 SAMPLERS: Final = MappingProxyType(
     {
+        "profile": SamplerEntry(
+            _profile, "measures every alternative in few builds, then optimises exactly"
+        ),
         "tpe": SamplerEntry(_tpe, "learns from the trials so far; for 25 to 150 builds"),
+        "gp": SamplerEntry(_gp, "a Gaussian process; for 25 to 100 builds", bad_has_value=True),
+        "nsga2": SamplerEntry(_nsga2, "an evolution; for 200 builds or more", bad_has_value=True),
         "random": SamplerEntry(_random, "independent draws; the yardstick for other samplers"),
         "brute_force": SamplerEntry(_brute_force, "every plan once; for small spaces"),
     }
@@ -59,13 +105,17 @@ SAMPLERS: Final = MappingProxyType(
 """Sampler name -> entry. Each reads the common Optuna study, so trials of one can serve another."""
 
 
-def create_sampler(name: SamplerName, *, seed: int, ask: int) -> BaseSampler:
+def create_sampler(name: SamplerName, *, space: SearchSpace, seed: int, ask: int) -> BaseSampler:
     """Gives the sampler for one proposal.
 
     Args:
         name: A key of :data:`SAMPLERS`.
+        space: What it proposes points of.
         seed: The campaign's seed, at least 0.
         ask: Number of the proposal, from 0.
+
+    Raises:
+        CampaignError: A package that the sampler needs is not installed.
     """
     state = np.random.SeedSequence([seed, ask]).generate_state(1, np.uint32)
-    return SAMPLERS[name].create(int(state[0]))
+    return SAMPLERS[name].create(space, int(state[0]))

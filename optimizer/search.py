@@ -7,10 +7,11 @@ killed one goes on where that one stopped.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from helia_aot.errors import InvariantError, Problem
@@ -18,9 +19,11 @@ from helia_aot.optimization.plan import OptimizationPlan
 from optimizer.errors import CampaignError, RigError
 from optimizer.evaluate import Finished, TrialJob
 from optimizer.executor import Executor
+from optimizer.profile import Profile, record_outcomes
 from optimizer.progress import CampaignState, Progress
 from optimizer.samplers import SamplerName
 from optimizer.study import CampaignStudy
+from results.evidence import Optimality
 from results.ledger import Ledger
 from results.records import RepeatRecord, Role, TrialRecord, known_plans
 from runners.measurement import Measurement
@@ -45,7 +48,7 @@ DEADLINE_FACTOR: Final = 10.0
 MIN_DEADLINE_S: Final = 120.0
 """Lowest deadline of an evaluation: a busy machine must not look like a dead worker."""
 
-StopReason = Literal["trials", "exhausted", "repeating", "timeout"]
+StopReason = Literal["trials", "exhausted", "repeating", "timeout", "gap", "no_gain"]
 
 
 @dataclass(frozen=True)
@@ -56,10 +59,15 @@ class SearchLimits:
         trials: Conclusive search trials, at least 1; repeats and rig faults do not count.
         timeout_s: Seconds for the search in this process, None for no limit; running trials are
             finished.
+        gap: The ``profile`` sampler ends when the best plan is within this share of the bound;
+            None for never.
+        no_gain: Conclusive search trials in a row without a better plan; None for no limit.
     """
 
     trials: int
     timeout_s: float | None
+    gap: float | None = None
+    no_gain: int | None = None
 
 
 @dataclass(frozen=True)
@@ -117,6 +125,7 @@ class Search:
         self._stage = "baseline"
         self._expected_sha256: str | None = None
         self._deadline_s = FIRST_DEADLINE_S
+        self._optimality: tuple[int, Optimality | None] = (-1, None)
 
     def measure(self, item: Item) -> TrialRecord:
         """Gives the record of one evaluation, from the ledger or else by running it."""
@@ -152,7 +161,8 @@ class Search:
                 next_step="try helia-search measure; helia-search doctor checks the tools",
             )
         self._expected_sha256 = measurement.outputs_sha256
-        self._deadline_s = max(MIN_DEADLINE_S, DEADLINE_FACTOR * record.seconds)
+        if record.cache is None:
+            self._deadline_s = max(MIN_DEADLINE_S, DEADLINE_FACTOR * record.seconds)
         return record
 
     def measure_reference(self, plan: OptimizationPlan) -> TrialRecord:
@@ -180,6 +190,8 @@ class Search:
         self._total = min(
             limits.trials, self._space.size - self._seen_plans() + self._search_trials()
         )
+        if sampler != "profile":
+            limits = replace(limits, gap=None)
         study = CampaignStudy(self._space, sampler=sampler, seed=seed)
         next_ask = study.replay(self._ledger.entries)
         riders: dict[str, list[int]] = {}
@@ -233,7 +245,42 @@ class Search:
             return "trials"
         if limits.timeout_s is not None and elapsed_s >= limits.timeout_s:
             return "timeout"
+        if limits.no_gain is not None and self._trials_without_gain() >= limits.no_gain:
+            return "no_gain"
+        if limits.gap is not None and self._gap() <= limits.gap:
+            return "gap"
         return "repeating" if repeats_in_a_row >= MAX_REPEATS else None
+
+    def _trials_without_gain(self) -> int:
+        """Counts the conclusive search trials since the best plan of the space was measured."""
+        best, count = math.inf, 0
+        for entry in self._ledger.entries:
+            if not isinstance(entry, TrialRecord) or entry.role == "verify" or not entry.in_space:
+                continue
+            is_better = entry.measurement.status == "ok" and entry.measurement.best_cycles < best
+            if is_better:
+                best = entry.measurement.best_cycles
+            if entry.role == "search" and entry.is_conclusive:
+                count = 0 if is_better else count + 1
+        return count
+
+    def _gap(self) -> float:
+        """Gives how far the best plan may be from the best of the space; infinity when not known."""
+        known = known_plans(self._ledger.entries)
+        if self._optimality[0] != len(known):
+            best = min(
+                (
+                    record.measurement.best_cycles
+                    for record in known.values()
+                    if record.measurement.status == "ok" and record.in_space
+                ),
+                default=None,
+            )
+            profile = Profile(self._space, record_outcomes(known.values()))
+            found = None if best is None else profile.optimality(best)
+            self._optimality = (len(known), found)
+        optimality = self._optimality[1]
+        return math.inf if optimality is None else optimality.gap
 
     def _has_room(self, limits: SearchLimits) -> bool:
         out = len(self._running)
@@ -244,7 +291,14 @@ class Search:
         )
 
     def _submit(self, item: Item, attempt: int = 1) -> None:
-        job = TrialJob(self._next_job, item.plan, self._expected_sha256, self._deadline_s)
+        job = TrialJob(
+            self._next_job,
+            item.plan,
+            self._expected_sha256,
+            self._deadline_s,
+            # A repetition for the verdict is measured, whatever is known.
+            may_use_cache=item.role != "verify",
+        )
         self._next_job += 1
         self._running[job.number] = (item, attempt)
         self._executor.submit(job)
@@ -290,11 +344,12 @@ class Search:
             finalist=item.finalist,
             attempts=attempts,
             seconds=finished.seconds,
+            cache=finished.cache,
             measurement=measurement,
         )
         self._check_image(record)
         self._ledger.append(record)
-        self._finished_here += 1
+        self._finished_here += finished.cache != "plan"
         self._lost_in_a_row = 0 if record.is_conclusive else self._lost_in_a_row + 1
         if self._lost_in_a_row >= MAX_LOST_IN_A_ROW:
             raise RigError(
@@ -318,7 +373,8 @@ class Search:
             raise RigError(
                 "The same plan was built to another image than before: the compiler or the "
                 "toolchain changed while the campaign ran.",
-                next_step="start again with --fresh (the old ledger is kept under another name)",
+                next_step="start again with --fresh (the old ledger is kept under another name); add "
+                "--no-cache if an earlier result came from the measurement cache",
             )
 
     def _point(self, plan: OptimizationPlan) -> dict[str, str] | None:

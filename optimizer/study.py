@@ -10,7 +10,8 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.samplers import RandomSampler
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 
-from optimizer.samplers import SamplerName, create_sampler
+from optimizer.profile import trial_attributes
+from optimizer.samplers import SAMPLERS, SamplerName, create_sampler
 from results.records import Entry, RepeatRecord, TrialRecord, known_plans
 from runners.measurement import Measurement
 from search_spaces.space import SearchSpace
@@ -36,9 +37,10 @@ def violation(measurement: Measurement) -> float:
 class CampaignStudy:
     """Proposals for one space: a function of the seed, the proposal's number and what was told.
 
-    A good plan is told with its cycles. A plan that is bad on any rig has no cycles: it is told as
-    pruned with a violated constraint, which the sampler learns from. An evaluation that says
-    nothing about the plan is closed without a result, and no sampler here reads it. A proposal that
+    A good plan is told with its cycles, and those of its operators as user attributes. A plan that
+    is bad on any rig has no cycles: it is told with a violated constraint, which the sampler learns
+    from, as pruned or, for samplers that read complete trials only, with the worst cycles so far.
+    An evaluation that says nothing about the plan is closed without a result. A proposal that
     repeats a known plan is told the known result.
     """
 
@@ -53,13 +55,16 @@ class CampaignStudy:
         }
         self._study = optuna.create_study(direction="minimize", sampler=RandomSampler(seed=0))
         self._open: dict[int, Trial] = {}
+        self._worst_cycles: float | None = None
 
     def ask(self, number: int) -> dict[str, str]:
         """Gives the proposal of a number: the value of each dimension.
 
         Every number is asked once, in rising order, and then told once.
         """
-        self._study.sampler = create_sampler(self._sampler, seed=self._seed, ask=number)
+        self._study.sampler = create_sampler(
+            self._sampler, space=self._space, seed=self._seed, ask=number
+        )
         trial = self._study.ask(self._distributions)
         # BruteForceSampler would try to stop an optimize() loop when it is told the last plan.
         self._study.sampler = RandomSampler(seed=0)
@@ -69,13 +74,24 @@ class CampaignStudy:
     def tell(self, number: int, measurement: Measurement) -> None:
         """Tells the outcome of a proposal."""
         trial = self._open.pop(number)
-        if measurement.status == "ok":
-            self._study.tell(trial, float(measurement.best_cycles))
-        elif measurement.status == "plan_bad":
+        for name, value in trial_attributes(measurement).items():
+            trial.set_user_attr(name, value)
+        state, cycles = self._told(measurement)
+        if measurement.status == "plan_bad":
             trial.set_constraint(CONSTRAINT, violation(measurement))
-            self._study.tell(trial, state=TrialState.PRUNED)
-        else:
-            self._study.tell(trial, state=TrialState.FAIL)
+        self._study.tell(trial, cycles, state=state)
+
+    def _told(self, measurement: Measurement) -> tuple[TrialState, float | None]:
+        """Gives the state and the value that Optuna is told."""
+        if measurement.status == "ok":
+            cycles = float(measurement.best_cycles)
+            self._worst_cycles = max(cycles, self._worst_cycles or 0.0)
+            return TrialState.COMPLETE, cycles
+        if measurement.status != "plan_bad":
+            return TrialState.FAIL, None
+        if SAMPLERS[self._sampler].bad_has_value and self._worst_cycles is not None:
+            return TrialState.COMPLETE, self._worst_cycles
+        return TrialState.PRUNED, None
 
     def add(self, choices: Mapping[str, str], measurement: Measurement) -> None:
         """Adds a point that no proposal asked for, such as the baseline."""
@@ -113,18 +129,13 @@ class CampaignStudy:
         return self._study.trials
 
     def _frozen(self, choices: Mapping[str, str], measurement: Measurement) -> FrozenTrial:
-        params = {name: choices[name] for name in self._distributions}
-        if measurement.status == "ok":
-            return create_trial(
-                params=params,
-                distributions=self._distributions,
-                value=float(measurement.best_cycles),
-            )
-        if measurement.status == "plan_bad":
-            return create_trial(
-                state=TrialState.PRUNED,
-                params=params,
-                distributions=self._distributions,
-                constraints={CONSTRAINT: violation(measurement)},
-            )
-        return create_trial(state=TrialState.FAIL, params=params, distributions=self._distributions)
+        is_bad = measurement.status == "plan_bad"
+        state, cycles = self._told(measurement)
+        return create_trial(
+            state=state,
+            value=cycles,
+            params={name: choices[name] for name in self._distributions},
+            distributions=self._distributions,
+            user_attrs=trial_attributes(measurement),
+            constraints={CONSTRAINT: violation(measurement)} if is_bad else None,
+        )

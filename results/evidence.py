@@ -2,7 +2,7 @@
 """``evidence.json``: why a plan was written; beside the plan, which stays free of measurements.
 
 Two campaigns with equal inputs, run one trial at a time on a deterministic runner, differ in the
-fields that are called ``seconds`` or ``stage_seconds`` alone.
+fields that are called ``seconds``, ``stage_seconds`` or ``cache_hits`` alone.
 """
 
 from __future__ import annotations
@@ -10,14 +10,20 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import JsonValue, ValidationError
 
 from helia_aot.config.base import StrictModel
+from results.errors import CampaignError
 from results.records import CampaignIdentity, Entry, RepeatRecord, Role, TrialRecord
 from runners.measurement import Measurement
 from search_spaces.space import SearchSpace
 
 EVIDENCE_SCHEMA_VERSION: Literal[1] = 1
+
+EVIDENCE_NAME: Final = "evidence.json"
 
 
 class Comparison(StrictModel):
@@ -79,18 +85,73 @@ class SearchFacts(StrictModel):
         space_size: Number of plans in the space.
         plans_measured: Different plans of the space with a settled outcome.
         trials: Conclusive search trials.
+        cache_hits: Evaluations of any role that the measurement cache answered, before building or
+            before running.
         repeats: Proposals answered from the ledger.
-        stop_reason: ``trials``, ``exhausted``, ``repeating`` (proposals of known plans only) or
-            ``timeout``.
+        stop_reason: ``trials``, ``exhausted``, ``repeating`` (proposals of known plans only),
+            ``timeout``, ``gap`` or ``no_gain``.
         failures: Failed evaluations by class.
     """
 
     space_size: int
     plans_measured: int
     trials: int
+    cache_hits: int = 0
     repeats: int
     stop_reason: str
     failures: tuple[FailureClass, ...]
+
+
+class BuildCheck(StrictModel):
+    """How well the sum of parts, known from the other builds, predicts one build.
+
+    Attributes:
+        measured_cycles: Cycles of the whole.
+        predicted_cycles: Sum of the operators' cycles in the other builds, and the overhead.
+        error: Measured over predicted, less 1.
+    """
+
+    measured_cycles: int
+    predicted_cycles: float
+    error: float
+
+
+class Optimality(StrictModel):
+    """How far the written plan may be from the best that the alternatives can do.
+
+    Attributes:
+        bound_cycles: Cycles that no plan of the space is expected to come below; an estimate from
+            the builds, and exact when all plans were measured.
+        gap: Cycles of the written plan over the bound, less 1; at least 0.
+        error_cycles: Largest error of the sum for any build, which the bound allows for.
+        is_exhaustive: Whether every plan of the space was measured.
+        checks: One for each build that the other builds predict, in the order of measuring.
+    """
+
+    bound_cycles: float
+    gap: float
+    error_cycles: float
+    is_exhaustive: bool
+    checks: tuple[BuildCheck, ...]
+
+    @property
+    def largest_error(self) -> float:
+        """The largest relative error of a prediction, without its sign; 0 when there is none."""
+        return max((abs(check.error) for check in self.checks), default=0.0)
+
+
+class Rebuild(StrictModel):
+    """What building and measuring the plan again takes, besides the model.
+
+    Attributes:
+        convert: Settings of the conversion, without locations of files.
+        runner: Settings of the runner.
+        module_sha256: SHA-256 over the files of the generated module.
+    """
+
+    convert: dict[str, JsonValue]
+    runner: dict[str, JsonValue]
+    module_sha256: str
 
 
 class Evidence(StrictModel):
@@ -108,11 +169,32 @@ class Evidence(StrictModel):
     winner: MeasuredPlan
     comparisons: tuple[Comparison, ...]
     search: SearchFacts
+    optimality: Optimality | None = None
+    rebuild: Rebuild | None = None
     space: SearchSpace
 
     def to_json(self) -> str:
         """Gives the canonical JSON text, with a trailing newline."""
         return self.model_dump_json(indent=2) + "\n"
+
+
+def read_evidence(folder: Path) -> Evidence:
+    """Reads what a finished campaign left in its folder.
+
+    Raises:
+        CampaignError: There is none, or it is damaged or of another version.
+    """
+    path = folder / EVIDENCE_NAME
+    try:
+        return Evidence.model_validate_json(path.read_text("utf-8"))
+    except OSError as error:
+        raise CampaignError(
+            f"{path} cannot be read: {error.strerror}.",
+            next_step="give the folder of a finished campaign; helia-search status shows how far "
+            "one is",
+        ) from error
+    except (UnicodeDecodeError, ValidationError) as error:
+        raise CampaignError(f"{path} is damaged, or of another version.") from error
 
 
 def measured_plan(record: TrialRecord) -> MeasuredPlan:
@@ -150,6 +232,7 @@ def search_facts(entries: Sequence[Entry], space: SearchSpace, stop_reason: str)
             {record.plan_key for record in trials if record.in_space and record.is_settled}
         ),
         trials=sum(record.role == "search" and record.is_conclusive for record in trials),
+        cache_hits=sum(record.cache is not None for record in trials),
         repeats=sum(isinstance(entry, RepeatRecord) for entry in entries),
         stop_reason=stop_reason,
         failures=failure_classes(entries),

@@ -169,6 +169,21 @@ class Ledger:
         self.close()
 
 
+def is_held(path: Path) -> bool:
+    """Says whether a process runs the campaign of a ledger at this moment."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def set_aside(path: Path) -> Path | None:
     """Renames a ledger to the first free ``ledger-<n>.jsonl``; nothing measured is lost.
 

@@ -74,7 +74,10 @@ class TrialRecord(StrictModel):
         slot: Position in the comparison that decides on a winner, from 0; exactly for ``verify``.
         finalist: Plan key that the comparison is about; exactly for ``verify``.
         attempts: Evaluations that it took, the discarded ones of a bad rig included; at least 1.
-        seconds: Wall-clock seconds of the last attempt.
+        seconds: Wall-clock seconds of the last attempt, those of the measurement itself only where
+            it was made anew.
+        cache: How the measurement cache knew it: by the ``plan``, before building, or by the
+            ``image``, before running; None for a new measurement.
         measurement: The outcome.
     """
 
@@ -88,6 +91,7 @@ class TrialRecord(StrictModel):
     finalist: str | None = None
     attempts: int = Field(1, ge=1)
     seconds: float = Field(..., ge=0)
+    cache: Literal["plan", "image"] | None = None
     measurement: Measurement
 
     @model_validator(mode="after")

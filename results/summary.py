@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Literal
 
 from helia_aot.config.base import StrictModel
-from results.evidence import Comparison, Evidence, MeasuredPlan, SearchFacts
+from results.evidence import Comparison, Evidence, MeasuredPlan, Optimality, SearchFacts
 from runners.measurement import Measurement
 from search_spaces.space import Dimension, Pinned
 
@@ -58,6 +58,7 @@ class CampaignSummary(StrictModel):
         changes: Choices that differ from ``auto``.
         comparisons: The repetitions behind the verdict.
         search: What the search did.
+        optimality: How far the written plan may be from the best; None when the builds do not tell.
         plan_path: The written plan.
         evidence_path: The evidence beside it.
         reproduce: Command that converts with the written plan.
@@ -78,6 +79,7 @@ class CampaignSummary(StrictModel):
     changes: tuple[OperatorChange, ...]
     comparisons: tuple[Comparison, ...]
     search: SearchFacts
+    optimality: Optimality | None = None
     plan_path: str
     evidence_path: str
     reproduce: str
@@ -110,6 +112,7 @@ def build_summary(
         changes=() if evidence.is_auto else _changes(evidence),
         comparisons=evidence.comparisons,
         search=evidence.search,
+        optimality=evidence.optimality,
         plan_path=plan_path,
         evidence_path=evidence_path,
         reproduce=reproduce,
@@ -164,6 +167,8 @@ def _next_step(search: SearchFacts) -> str:
             f"the sampler proposes known plans only and {left} plans are left; "
             "--sampler brute_force --fresh measures them all"
         )
+    if search.stop_reason == "no_gain":
+        return f"{left} plans are not measured; a larger search.no_gain continues"
     if search.stop_reason in ("trials", "timeout"):
         return f"{left} plans are not measured; the same command with more --trials continues"
     return ""

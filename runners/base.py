@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from runners.measurement import MeasurementResult, RunnerIdentity, Stimulus
+from runners.measurement import Measurement, MeasurementResult, RunnerIdentity, Stimulus
 
 if TYPE_CHECKING:
     from helia_aot.api import Conversion
@@ -24,6 +25,8 @@ class MeasureSettings:
         timeout_s: Deadline of the run on the target, seconds, above 0. The build has a fixed one.
         keep_dir: Directory that keeps the image, its sources and the logs; None keeps nothing.
         per_operator: Whether one more run with callbacks measures every operator.
+        find_image: Looks up the measurement of a built image by its SHA-256; where it gives one,
+            the image does not run again and there are no outputs.
     """
 
     warmups: int = 1
@@ -31,6 +34,7 @@ class MeasureSettings:
     timeout_s: float = 60.0
     keep_dir: Path | None = None
     per_operator: bool = True
+    find_image: Callable[[str], Measurement | None] | None = None
 
     def __post_init__(self) -> None:
         """Refuses settings that no run can have.

@@ -41,6 +41,7 @@ def build_space(
     *,
     knobs: Sequence[str] | None = None,
     pins: Sequence[OperatorRule] = (),
+    exclude: Sequence[OperatorRule] = (),
 ) -> SearchSpace:
     """Gives the finite space of plans around a baseline.
 
@@ -52,11 +53,12 @@ def build_space(
         report: The report of the same conversion, which lists the alternatives.
         knobs: Names of the knobs to search; None for all.
         pins: Rules that fix knobs; matched and ranked like ``operators[]`` rules.
+        exclude: Rules of the same form whose values are not searched; all that match apply.
 
     Raises:
-        SpaceError: A knob name is unknown; a pin matches nothing, sets nothing, or sets a value
-            that is not applicable, or a knob that the configuration sets to another value. All
-            problems at once.
+        SpaceError: A knob name is unknown; a rule matches nothing or sets nothing; a pin sets a
+            value that is not applicable, or a knob that the configuration sets to another value; an
+            exclusion names ``auto`` or what ``auto`` chooses. All problems at once.
     """
     wanted = tuple(KNOBS) if knobs is None else tuple(knobs)
     problems = [
@@ -65,12 +67,14 @@ def build_space(
         if name not in KNOBS
     ]
     sites = _sites(plan, report)
-    problems += _pin_problems(pins, sites)
+    problems += _rule_problems("space.pins", pins, sites)
+    problems += _rule_problems("space.exclude", exclude, sites)
+    problems += _exclusion_problems(exclude, sites)
     dimensions: list[Dimension] = []
     pinned: list[Pinned] = []
     dropped: list[Dropped] = []
     for site in sites:
-        outcome = _pin(site, pins, problems) or _vary(site, wanted)
+        outcome = _pin(site, pins, problems) or _vary(site, wanted, exclude)
         if isinstance(outcome, Dimension):
             dimensions.append(outcome)
         elif isinstance(outcome, Pinned):
@@ -91,7 +95,9 @@ def _sites(plan: OptimizationPlan, report: OptimizationReport) -> tuple[_Site, .
     )
 
 
-def _vary(site: _Site, wanted: Sequence[str]) -> Dimension | Dropped:
+def _vary(
+    site: _Site, wanted: Sequence[str], exclude: Sequence[OperatorRule]
+) -> Dimension | Dropped:
     if site.knob not in wanted:
         return site.dropped("the knob is not listed in space.knobs")
     applicable = [item for item in site.alternatives if item.applicable]
@@ -104,6 +110,10 @@ def _vary(site: _Site, wanted: Sequence[str]) -> Dimension | Dropped:
     exact = [item.value for item in applicable if not item.approximate]
     if site.choice.approximate or site.choice.value not in exact or len(exact) < 2:
         return site.dropped("the other values change numerics")
+    unwanted = {_setting(rule, site.knob) for rule in exclude if _is_matched(site, rule)}
+    exact = [value for value in exact if value == site.choice.value or value not in unwanted]
+    if len(exact) < 2:
+        return site.dropped("space.exclude leaves one value")
     return Dimension(
         operator_id=site.operator.id,
         op_type=site.operator.op_type,
@@ -149,10 +159,32 @@ def _why_not(site: _Site, value: str) -> str:
     return ""
 
 
-def _pin_problems(pins: Sequence[OperatorRule], sites: Sequence[_Site]) -> list[Problem]:
+def _exclusion_problems(exclude: Sequence[OperatorRule], sites: Sequence[_Site]) -> list[Problem]:
     problems = []
-    for index, pin in enumerate(pins):
-        where = f"space.pins[{index}]"
+    for index, rule in enumerate(exclude):
+        where = f"space.exclude[{index}]"
+        for knob in KNOBS:
+            value = _setting(rule, knob)
+            if value == AUTO:
+                problems.append(Problem(where, f"{knob} auto is no value that could be searched"))
+            problems += [
+                Problem(
+                    where,
+                    f"{knob} {value!r} is what auto chooses for {site.operator.id}",
+                    "the baseline belongs to the space; use space.pins to force another value",
+                )
+                for site in sites
+                if site.knob == knob and _is_matched(site, rule) and value == site.choice.value
+            ]
+    return problems
+
+
+def _rule_problems(
+    field: str, rules: Sequence[OperatorRule], sites: Sequence[_Site]
+) -> list[Problem]:
+    problems = []
+    for index, pin in enumerate(rules):
+        where = f"{field}[{index}]"
         set_knobs = [knob for knob in KNOBS if _setting(pin, knob) is not None]
         if not set_knobs:
             problems.append(Problem(where, "sets no knob", "add optimization: {<knob>: <value>}"))

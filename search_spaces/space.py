@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -19,6 +19,8 @@ from helia_aot.errors import Problem
 from search_spaces.errors import SpaceError
 
 SPACE_SCHEMA_VERSION: Literal[1] = 1
+
+SPACE_NAME: Final = "space.json"
 
 
 def dimension_name(knob: str, operator_id: str) -> str:

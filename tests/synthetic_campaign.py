@@ -266,6 +266,8 @@ def search_in(
     seed: int = 0,
     trials: int = 20,
     progress: SilentProgress | None = None,
+    gap: float | None = None,
+    no_gain: int | None = None,
 ) -> tuple[StopReason, tuple[Entry, ...]]:
     """Runs a synthetic campaign up to the verdict on the ledger in a folder; continues one that is there."""
     plan, space = synthetic_space(operators)
@@ -279,7 +281,6 @@ def search_in(
             progress=progress or SilentProgress(),
         )
         search.measure_baseline()
-        stop = search.run(
-            sampler=sampler, seed=seed, limits=SearchLimits(trials=trials, timeout_s=None)
-        )
+        limits = SearchLimits(trials=trials, timeout_s=None, gap=gap, no_gain=no_gain)
+        stop = search.run(sampler=sampler, seed=seed, limits=limits)
         return stop, ledger.entries

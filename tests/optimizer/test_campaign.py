@@ -33,8 +33,9 @@ from search_spaces.plans import plan_key
 def config(model: Path, out: Path, **changes: Any) -> CampaignConfig:
     tree = {
         "convert": {"model": {"path": str(model)}},
-        "search": {"trials": 12},
+        "search": {"sampler": "tpe", "trials": 12},
         "ray": {"workers": 0},
+        "measurement_cache": False,
         "out": str(out),
     }
     return CampaignConfig.model_validate({**tree, **changes})
@@ -68,12 +69,27 @@ def test_the_best_plan_is_written_with_its_evidence(digits_model: Path, tmp_path
     assert evidence["plan_key"] == plan_key(plan)
     assert {choice.resolved_by for op in plan.operators for choice in op.knobs.values()} == {"plan"}
     assert not list(tmp_path.glob(".*"))
+    assert evidence["optimality"]["is_exhaustive"]
+
+
+def test_the_profile_sampler_stops_near_the_best_and_says_how_near(
+    digits_model: Path, tmp_path: Path
+) -> None:
+    every = run(digits_model, tmp_path / "every", search={"sampler": "brute_force", "trials": 100})
+    summary = run(digits_model, tmp_path / "few", search={})
+    assert summary.search.stop_reason == "gap"
+    assert summary.search.plans_measured <= 4
+    assert summary.best_cycles == every.best_cycles
+    assert summary.optimality is not None
+    assert summary.optimality.gap <= 0.005
+    assert summary.optimality.bound_cycles <= every.best_cycles
+    assert len(summary.optimality.checks) >= 2
 
 
 def test_the_command_of_the_summary_reproduces_the_plan_byte_for_byte(
     digits_model: Path, tmp_path: Path
 ) -> None:
-    summary = run(digits_model, tmp_path, search={"trials": 5})
+    summary = run(digits_model, tmp_path, search={"sampler": "tpe", "trials": 5})
     words = shlex.split(summary.reproduce)
     assert words[:2] == ["helia-aot", "convert"]
     conversion = convert(parse_convert_options(words[2:]).config)
@@ -82,7 +98,7 @@ def test_the_command_of_the_summary_reproduces_the_plan_byte_for_byte(
 
 def test_auto_is_written_when_nothing_is_faster(digits_model: Path, tmp_path: Path) -> None:
     prices = PriceList(generic_discount=False)
-    summary = run(digits_model, tmp_path, prices, search={"trials": 8})
+    summary = run(digits_model, tmp_path, prices, search={"sampler": "tpe", "trials": 8})
     auto = convert(config(digits_model, tmp_path).convert).plan
     assert summary.is_auto
     assert summary.gain_over_auto == 1.0
@@ -111,9 +127,9 @@ def test_evidence_is_the_same_but_for_seconds(digits_model: Path, tmp_path: Path
 
 
 def test_more_trials_continue_a_campaign(digits_model: Path, tmp_path: Path) -> None:
-    run(digits_model, tmp_path, search={"trials": 3})
+    run(digits_model, tmp_path, search={"sampler": "tpe", "trials": 3})
     progress = SilentProgress()
-    summary = run(digits_model, tmp_path, search={"trials": 6}, progress=progress)
+    summary = run(digits_model, tmp_path, search={"sampler": "tpe", "trials": 6}, progress=progress)
     assert summary.search.trials == 6
     assert any("continuing" in note for note in progress.notes)
 
@@ -121,7 +137,7 @@ def test_more_trials_continue_a_campaign(digits_model: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("changes", "where"),
     [
-        ({"search": {"trials": 3, "seed": 1}}, "seed"),
+        ({"search": {"sampler": "tpe", "trials": 3, "seed": 1}}, "seed"),
         ({"search": {"trials": 3, "sampler": "random"}}, "sampler"),
         ({"runner": {"warmups": 2}}, "config_sha256"),
         ({"space": {"pins": [{"type": "CONV_2D", "optimization": {"kernel": "auto"}}]}}, "space"),
@@ -130,29 +146,29 @@ def test_more_trials_continue_a_campaign(digits_model: Path, tmp_path: Path) -> 
 def test_a_changed_campaign_is_refused(
     digits_model: Path, tmp_path: Path, changes: dict[str, Any], where: str
 ) -> None:
-    run(digits_model, tmp_path, search={"trials": 3})
+    run(digits_model, tmp_path, search={"sampler": "tpe", "trials": 3})
     with pytest.raises(CampaignError) as caught:
-        run(digits_model, tmp_path, **{"search": {"trials": 3}, **changes})
+        run(digits_model, tmp_path, **{"search": {"sampler": "tpe", "trials": 3}, **changes})
     assert caught.value.exit_code == 9
     assert any(problem.where.startswith(where) for problem in caught.value.problems)
 
 
 def test_a_changed_toolchain_is_refused_until_fresh(digits_model: Path, tmp_path: Path) -> None:
-    run(digits_model, tmp_path, search={"trials": 3})
+    run(digits_model, tmp_path, search={"sampler": "tpe", "trials": 3})
     newer = PriceList(toolchain="prices 2")
     with pytest.raises(CampaignError, match=r"runner\.toolchain"):
-        run(digits_model, tmp_path, newer, search={"trials": 3})
-    run(digits_model, tmp_path, newer, search={"trials": 3}, fresh=True)
+        run(digits_model, tmp_path, newer, search={"sampler": "tpe", "trials": 3})
+    run(digits_model, tmp_path, newer, search={"sampler": "tpe", "trials": 3}, fresh=True)
     assert (tmp_path / "ledger-1.jsonl").exists()
 
 
 def test_a_changed_model_is_refused(digits_model: Path, tmp_path: Path) -> None:
     model = tmp_path / "model.tflite"
     model.write_bytes(digits_model.read_bytes())
-    run(model, tmp_path / "out", search={"trials": 3})
+    run(model, tmp_path / "out", search={"sampler": "tpe", "trials": 3})
     model.write_bytes(digits_model.read_bytes() + bytes(16))
     with pytest.raises(CampaignError, match="model_sha256"):
-        run(model, tmp_path / "out", search={"trials": 3})
+        run(model, tmp_path / "out", search={"sampler": "tpe", "trials": 3})
 
 
 def test_a_plan_with_wrong_outputs_is_never_written(digits_model: Path, tmp_path: Path) -> None:
@@ -165,7 +181,9 @@ def test_a_plan_with_wrong_outputs_is_never_written(digits_model: Path, tmp_path
 
 def test_pins_hold_in_the_written_plan(digits_model: Path, tmp_path: Path) -> None:
     pins = [{"type": "depthwise_conv_2d", "optimization": {"kernel": "generic"}}]
-    summary = run(digits_model, tmp_path, space={"pins": pins}, search={"trials": 3})
+    summary = run(
+        digits_model, tmp_path, space={"pins": pins}, search={"sampler": "tpe", "trials": 3}
+    )
     plan = read_plan(tmp_path / "aot_plan.json")
     kernels = {op.knobs["kernel"].value for op in plan.operators if op.op_type.startswith("DEPTH")}
     assert kernels == {"generic"}
@@ -179,7 +197,7 @@ def test_settings_of_the_configuration_hold_in_the_written_plan(
         "model": {"path": str(digits_model)},
         "operators": [{"type": "CONV_2D", "optimization": {"kernel": "specialized"}}],
     }
-    summary = run(digits_model, tmp_path, convert=tree, search={"trials": 5})
+    summary = run(digits_model, tmp_path, convert=tree, search={"sampler": "tpe", "trials": 5})
     conversion = convert(parse_convert_options(shlex.split(summary.reproduce)[2:]).config)
     assert dump_json(conversion.plan) == (tmp_path / "aot_plan.json").read_text()
     assert {change.op_type for change in summary.changes} == {"DEPTHWISE_CONV_2D"}

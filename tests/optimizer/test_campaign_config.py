@@ -24,7 +24,7 @@ def test_a_model_alone_is_a_campaign() -> None:
     config = load_campaign_config(Path("models/kws.tflite"))
     assert config.campaign_name == "kws-apollo510_evb"
     assert config.out_path == Path("campaigns/kws-apollo510_evb")
-    assert (config.search.sampler, config.search.trials, config.search.seed) == ("tpe", 40, 0)
+    assert (config.search.sampler, config.search.trials, config.search.seed) == ("profile", 40, 0)
     assert (config.runner.name, config.objectives) == ("simulator", ["cycles"])
 
 

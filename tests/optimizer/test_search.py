@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import importlib.util
 import json
 import multiprocessing
 import os
@@ -42,6 +43,8 @@ def trials_of(entries: Sequence[Entry]) -> list[TrialRecord]:
 
 @pytest.mark.parametrize("sampler", get_args(SamplerName))
 def test_a_serial_campaign_is_deterministic(tmp_path: Path, sampler: SamplerName) -> None:
+    if sampler == "gp" and importlib.util.find_spec("torch") is None:
+        pytest.skip("the gp sampler needs torch")
     results = []
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
@@ -111,6 +114,42 @@ def test_twenty_repeats_in_a_row_end_the_search_and_a_new_start_adds_none(tmp_pa
     stop, entries = search_in(tmp_path, operators=3, sampler="random", seed=5, trials=40)
     assert stop == "repeating"
     assert len(entries) == 23
+
+
+def test_a_search_without_gain_ends(tmp_path: Path) -> None:
+    stop, entries = search_in(tmp_path, operators=10, sampler="random", trials=200, no_gain=5)
+    assert stop == "no_gain"
+    cycles = [e.measurement.best_cycles for e in entries if isinstance(e, TrialRecord)]
+    assert min(cycles[-5:]) >= min(cycles[:-5])
+    _, again = search_in(tmp_path, operators=10, sampler="random", trials=200, no_gain=5)
+    assert again == entries
+
+
+def test_profile_finds_the_best_plan_and_ends_by_its_gap(tmp_path: Path) -> None:
+    plan, space = synthetic_space(10)
+    stop, entries = search_in(tmp_path, operators=10, sampler="profile", gap=0.005)
+    assert stop == "gap"
+    assert len(trials_of(entries)) <= 5
+    found = [e.measurement.best_cycles for e in entries if isinstance(e, TrialRecord)]
+    assert min(found) == best_cycles(plan, space)
+
+
+def test_profile_keeps_four_workers_busy_with_different_plans(tmp_path: Path) -> None:
+    executor = TableExecutor(workers=4, seed=1)
+    _, entries = search_in(tmp_path, operators=6, sampler="profile", trials=20, executor=executor)
+    assert len(trials_of(entries)) == executor.evaluated - 1 == 20
+    assert not any(isinstance(entry, RepeatRecord) for entry in entries)
+
+
+@pytest.mark.parametrize("sampler", ["profile", "tpe"])
+def test_the_same_next_proposal_after_every_line(tmp_path: Path, sampler: SamplerName) -> None:
+    _, whole = search_in(tmp_path, operators=5, trials=8, sampler=sampler)
+    path = tmp_path / LEDGER_NAME
+    content = path.read_bytes().splitlines(keepends=True)
+    for count in range(1, len(content)):
+        path.write_bytes(b"".join(content[:count]))
+        _, entries = search_in(tmp_path, operators=5, trials=8, sampler=sampler)
+        assert lines(entries) == lines(whole), f"after {count} lines"
 
 
 def test_several_workers_measure_each_plan_once(tmp_path: Path) -> None:

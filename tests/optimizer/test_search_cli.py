@@ -41,7 +41,10 @@ def test_version_is_printed() -> None:
 
 def test_help_names_every_command() -> None:
     text = CliRunner().invoke(app, ["--help"]).stdout
-    assert all(name in text for name in ("run", "measure", "doctor", "version"))
+    assert all(
+        name in text
+        for name in ("run", "status", "verify", "compare", "export", "measure", "doctor", "version")
+    )
 
 
 def test_a_wrong_option_is_an_error_of_the_campaign(digits_model: Path) -> None:
@@ -100,7 +103,20 @@ def test_a_killed_search_continues_and_its_plan_is_reproduced(
     digits_model: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    words = command("run", digits_model, "--trials", "4", "--workers", "0", "--out", out, "--json")
+    words = command(
+        "run",
+        digits_model,
+        "--sampler",
+        "tpe",
+        "--trials",
+        "4",
+        "--workers",
+        "0",
+        "--out",
+        out,
+        "--json",
+        "--no-cache",
+    )
     ledger = out / "ledger.jsonl"
     with (tmp_path / "log").open("w") as log:
         process = subprocess.Popen(words, stdout=log, stderr=log, cwd=tmp_path)
@@ -124,11 +140,47 @@ def test_a_killed_search_continues_and_its_plan_is_reproduced(
     )
     written = next((out / "module").rglob("aot_plan.json"))
     assert written.read_bytes() == (out / "aot_plan.json").read_bytes()
+    verify = command("verify", out / "aot_plan.json", "--model", digits_model)
+    done = subprocess.run(verify, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert "the claim holds" in done.stdout
+    (out / "aot_plan.json").write_text((out / "aot_plan.json").read_text().rstrip() + "\n\n")
+    done = subprocess.run(verify, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 9
+    assert "does NOT hold" in done.stdout
+
+
+@needs_tools
+def test_a_second_search_runs_nothing_that_the_first_one_measured(
+    digits_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("HELIA_CACHE_DIR", str(cache))
+    summaries = []
+    for name in ("first", "second"):
+        words = command("run", digits_model, "--workers", "0", "--out", tmp_path / name, "--json")
+        done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path)
+        summaries.append(json.loads(done.stdout))
+    assert [summary["search"]["cache_hits"] for summary in summaries] == [0, 4]
+    assert summaries[0]["best_cycles"] == summaries[1]["best_cycles"]
+    assert summaries[0]["optimality"] == summaries[1]["optimality"]
 
 
 @needs_tools
 def test_a_terminated_search_ends_cleanly(digits_model: Path, tmp_path: Path) -> None:
-    words = command("run", digits_model, "--workers", "0", "--out", tmp_path, "--trials", "50")
+    words = command(
+        "run",
+        digits_model,
+        "--sampler",
+        "tpe",
+        "--workers",
+        "0",
+        "--out",
+        tmp_path,
+        "--trials",
+        "50",
+        "--no-cache",
+    )
     with (tmp_path / "log").open("w") as log:
         process = subprocess.Popen(words, stdout=log, stderr=log, cwd=tmp_path)
         wait_until((tmp_path / "ledger.jsonl").exists, process)

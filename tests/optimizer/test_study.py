@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -37,9 +38,11 @@ def proposals(sampler: SamplerName, seed: int, count: int) -> list[str]:
 
 @pytest.mark.parametrize("sampler", get_args(SamplerName))
 def test_the_same_seed_gives_the_same_proposals(sampler: SamplerName) -> None:
+    if sampler == "gp" and importlib.util.find_spec("torch") is None:
+        pytest.skip("the gp sampler needs torch")
     first = proposals(sampler, 3, 25)
     assert proposals(sampler, 3, 25) == first
-    assert proposals(sampler, 4, 25) != first
+    assert (proposals(sampler, 4, 25) == first) == (sampler == "profile")
 
 
 def test_proposals_do_not_depend_on_the_process() -> None:
@@ -79,6 +82,17 @@ def test_a_bad_plan_is_told_as_a_violated_constraint() -> None:
     for trial in study.trials:
         assert trial.state.name == "PRUNED"
         assert trial.constraints == {"plan": 64.0}
+
+
+def test_samplers_that_read_complete_trials_are_told_the_worst_value_of_a_bad_plan() -> None:
+    study = CampaignStudy(SPACE, sampler="nsga2", seed=0)
+    study.add(SPACE.baseline, BAD)
+    study.add(SPACE.baseline, table_measurement(PLAN))
+    study.add(SPACE.baseline, BAD)
+    cycles = float(table_measurement(PLAN).best_cycles)
+    told = [(trial.state.name, trial.constraints.get("plan")) for trial in study.trials]
+    assert told == [("PRUNED", 64.0), ("COMPLETE", None), ("COMPLETE", 64.0)]
+    assert study.trials[2].value == cycles
 
 
 def test_a_lost_evaluation_is_closed_without_a_result() -> None:

@@ -102,3 +102,41 @@ def test_every_wrong_pin_and_knob_is_named() -> None:
         "space.pins[2]",
         "space.pins[3]",
     ]
+
+
+def test_an_excluded_value_is_not_searched() -> None:
+    plan = synthetic_plan(4)
+    report = synthetic_report(plan)
+    rules = [pin("generic", type="depthwise_conv_2d"), pin("generic", id="0:conv0")]
+    space = build_space(plan, report, exclude=rules)
+    assert [dimension.operator_id for dimension in space.dimensions] == ["0:conv2"]
+    assert {item.reason for item in space.dropped} == {"space.exclude leaves one value"}
+
+
+def test_an_excluded_value_leaves_the_others() -> None:
+    plan = synthetic_plan(1)
+    report = synthetic_report(plan)
+    operator = report.operators[0]
+    both = operator.alternatives["kernel"]
+    third = both[1].model_copy(update={"value": "third"})
+    report.operators[0] = operator.model_copy(update={"alternatives": {"kernel": [*both, third]}})
+    assert build_space(plan, report).dimensions[0].choices == ("specialized", "generic", "third")
+    space = build_space(plan, report, exclude=[pin("generic")])
+    assert space.dimensions[0].choices == ("specialized", "third")
+
+
+@pytest.mark.parametrize(
+    ("rule", "reason"),
+    [
+        (pin("generic", type="SOFTMAX"), "matches no operator"),
+        (pin(None, type="CONV_2D"), "sets no knob"),
+        (pin("auto"), "no value that could be searched"),
+        (pin("specialized"), "is what auto chooses"),
+    ],
+)
+def test_an_exclusion_that_cannot_be_is_an_error(rule: OperatorRule, reason: str) -> None:
+    plan = synthetic_plan(2)
+    with pytest.raises(SpaceError) as caught:
+        build_space(plan, synthetic_report(plan), exclude=[rule])
+    assert any(reason in problem.reason for problem in caught.value.problems)
+    assert all(problem.where == "space.exclude[0]" for problem in caught.value.problems)

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exact choice of one alternative for each site: a mixed-integer linear programme.
+
+A site is a place with alternatives, here an operator. Costs are linear in the choices and in the
+choices of neighbours; limits on other linear costs, such as bytes, hold exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import coo_array
+
+Assignment = tuple[int, ...]
+"""The number of the chosen alternative of each site."""
+
+Choices = frozenset[tuple[int, int]]
+"""Some choices at once, as (site, alternative)."""
+
+TIE_BREAK: Final = 1e-3
+"""Cost of another alternative than the first one: of equal assignments, the one with fewer wins."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What an assignment costs: the sum over sites and over neighbouring sites.
+
+    Attributes:
+        single: For each site the cost of each alternative.
+        pairs: For a site the cost of each (own alternative, alternative of the site before it),
+            added to ``single``. Site 0 has none before it.
+    """
+
+    single: Sequence[NDArray[np.float64]]
+    pairs: Mapping[int, NDArray[np.float64]] = field(default_factory=dict)
+
+    def of(self, assignment: Assignment) -> float:
+        """Gives the cost of an assignment."""
+        total = sum(
+            float(costs[chosen]) for costs, chosen in zip(self.single, assignment, strict=True)
+        )
+        return total + sum(
+            float(costs[assignment[site], assignment[site - 1]])
+            for site, costs in self.pairs.items()
+        )
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit on another cost that adds up over sites.
+
+    Attributes:
+        costs: For each site the amount that each alternative takes, in the unit of ``most``.
+        most: The largest sum that is allowed.
+    """
+
+    costs: Sequence[NDArray[np.float64]]
+    most: float
+
+
+def cheapest(
+    costs: Costs, *, limits: Sequence[Limit] = (), excluded: Sequence[Choices] = ()
+) -> Assignment | None:
+    """Gives the assignment with the lowest cost, exactly.
+
+    Args:
+        costs: What counts.
+        limits: What must hold besides.
+        excluded: Choices that must not be made all at once; never empty.
+
+    Returns:
+        The assignment, the same for the same arguments; None when no assignment is allowed.
+    """
+    programme = _Programme(costs)
+    for limit in limits:
+        programme.add_limit(limit)
+    for choices in excluded:
+        programme.exclude(choices)
+    return programme.solve()
+
+
+class _Programme:
+    """Collects variables and rows: one 0/1 variable for each alternative, one more for each pair."""
+
+    def __init__(self, costs: Costs) -> None:
+        sizes = [len(single) for single in costs.single]
+        self._first = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
+        self._sizes = sizes
+        self._objective: list[float] = []
+        for single in costs.single:
+            tie_break = TIE_BREAK * (np.arange(len(single)) > 0)
+            self._objective += list(single - single.min() + tie_break)
+        self._integers = len(self._objective)
+        self._rows: list[dict[int, float]] = []
+        self._low: list[float] = []
+        self._high: list[float] = []
+        for site, size in enumerate(sizes):
+            self._add_row({self._variable(site, index): 1.0 for index in range(size)}, 1, 1)
+        for site, pair in costs.pairs.items():
+            self._add_pair(site, pair)
+
+    def _variable(self, site: int, alternative: int) -> int:
+        return int(self._first[site]) + alternative
+
+    def _add_row(self, row: dict[int, float], low: float, high: float) -> None:
+        self._rows.append(row)
+        self._low.append(low)
+        self._high.append(high)
+
+    def _add_pair(self, site: int, costs: NDArray[np.float64]) -> None:
+        # y[a, b] = x[site, a] * x[site - 1, b]: its sums over one index are the other's variable.
+        first = len(self._objective)
+        self._objective += list((costs - costs.min()).ravel())
+        columns = first + np.arange(costs.size).reshape(costs.shape)
+        for own in range(costs.shape[0]):
+            row = dict.fromkeys(columns[own, :].tolist(), 1.0)
+            self._add_row({**row, self._variable(site, own): -1.0}, 0, 0)
+        for before in range(costs.shape[1]):
+            row = dict.fromkeys(columns[:, before].tolist(), 1.0)
+            self._add_row({**row, self._variable(site - 1, before): -1.0}, 0, 0)
+
+    def add_limit(self, limit: Limit) -> None:
+        row = {
+            self._variable(site, index): float(amount)
+            for site, amounts in enumerate(limit.costs)
+            for index, amount in enumerate(amounts)
+        }
+        self._add_row(row, -np.inf, limit.most)
+
+    def exclude(self, choices: Choices) -> None:
+        row = {self._variable(site, index): 1.0 for site, index in choices}
+        self._add_row(row, -np.inf, len(choices) - 1)
+
+    def solve(self) -> Assignment | None:
+        rows: list[int] = []
+        columns: list[int] = []
+        values: list[float] = []
+        for number, row in enumerate(self._rows):
+            rows += [number] * len(row)
+            columns += row.keys()
+            values += row.values()
+        shape = (len(self._rows), len(self._objective))
+        matrix = coo_array((values, (rows, columns)), shape=shape).tocsc()
+        integrality = np.zeros(shape[1])
+        integrality[: self._integers] = 1
+        result = milp(
+            np.asarray(self._objective),
+            constraints=LinearConstraint(matrix, self._low, self._high),
+            bounds=Bounds(0, 1),
+            integrality=integrality,
+            options={"mip_rel_gap": 0.0},
+        )
+        if result.x is None:
+            return None
+        return tuple(
+            int(np.argmax(result.x[self._first[site] : self._first[site] + size]))
+            for site, size in enumerate(self._sizes)
+        )

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many builds each sampler needs, on recorded spaces, without building anything.
+
+Every seed names the alternatives of a space anew (the baseline becomes an arbitrary plan), so that no
+sampler gains from a good start. Run it from the repository's root::
+
+    .venv/bin/python tests/benchmarks/samplers.py [--spaces NAME ...] [--samplers NAME ...] [--seeds N] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import statistics
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "tests")]
+
+from recorded_spaces import RecordedSpace, Scenario, builds_to, load, names, replay  # noqa: E402
+from rich.console import Console  # noqa: E402
+from rich.progress import track  # noqa: E402
+from rich.table import Table  # noqa: E402
+
+from optimizer.samplers import SAMPLERS, SamplerName  # noqa: E402
+
+SCENARIOS = (
+    Scenario("as recorded"),
+    Scenario("coupling 1 %", coupling=0.01),
+    Scenario("coupling 5 %", coupling=0.05),
+    Scenario("coupling 15 %", coupling=0.15),
+    Scenario("noise 0.5 %", noise=0.005),
+    Scenario("10 % rig faults", faults=0.1),
+)
+MAX_BUILDS = 40
+"""Builds of one campaign, baseline and reference included."""
+
+SLOW = ("gp",)
+"""Samplers that take many seconds for a campaign run for fewer seeds."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """Builds until the best plan measured is within 1 % of the space's best; one over the limit if never."""
+
+    space: str
+    scenario: str
+    sampler: SamplerName
+    seeds: int
+    median: float
+    worst: int
+    missed: int
+
+
+def measure(recorded: RecordedSpace, scenario: Scenario, sampler: SamplerName, seeds: int) -> Row:
+    """Runs one sampler for some seeds."""
+    counts = []
+    gap = 0.005 if sampler == "profile" else None  # it ends by itself; what it has then counts
+    for seed in range(seeds):
+        result = replay(recorded, scenario, sampler, seed=seed, trials=MAX_BUILDS - 2, gap=gap)
+        counts.append(builds_to(result, 0.01) or MAX_BUILDS + 1)
+    return Row(
+        recorded.name,
+        scenario.name,
+        sampler,
+        seeds,
+        statistics.median(counts),
+        max(counts),
+        counts.count(MAX_BUILDS + 1),
+    )
+
+
+def _count(builds: float) -> str:
+    return f">{MAX_BUILDS}" if builds > MAX_BUILDS else f"{builds:g}"
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--spaces", nargs="+", default=names(), choices=names())
+    parser.add_argument("--samplers", nargs="+", default=list(SAMPLERS), choices=list(SAMPLERS))
+    parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--slow-seeds", type=int, default=3, help=f"for {', '.join(SLOW)}")
+    parser.add_argument("--json", type=Path, help="where to write the rows")
+    arguments = parser.parse_args()
+    has_torch = importlib.util.find_spec("torch") is not None
+    samplers = [name for name in arguments.samplers if name != "gp" or has_torch]
+    work = [(s, c, n) for s in map(load, arguments.spaces) for c in SCENARIOS for n in samplers]
+    rows = [
+        measure(space, scenario, name, arguments.slow_seeds if name in SLOW else arguments.seeds)
+        for space, scenario, name in track(work, console=Console(stderr=True))
+    ]
+    table = Table(
+        title="builds to within 1 % of the exhaustive best, baseline and reference included: median / worst"
+    )
+    for column in ("space", "scenario", *samplers):
+        table.add_column(column, justify="left" if column in ("space", "scenario") else "right")
+    for index in range(0, len(rows), len(samplers)):
+        group = rows[index : index + len(samplers)]
+        cells = [f"{_count(row.median)} / {_count(row.worst)}" for row in group]
+        table.add_row(group[0].space, group[0].scenario, *cells)
+    Console(width=140).print(table)
+    if arguments.json:
+        content = [vars(row) for row in rows]
+        arguments.json.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Search spaces of which every plan was measured once, and an executor that replays them.
+
+The files under ``results/reference/spaces`` are made by ``tests/benchmarks/record_spaces.py``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from conftest import REPOSITORY
+from pydantic import BaseModel, ConfigDict
+from synthetic_campaign import SilentProgress, synthetic_identity
+
+from helia_aot.optimization.plan import OptimizationPlan
+from optimizer.evaluate import Finished, TrialJob
+from optimizer.profile import Profile, record_outcomes
+from optimizer.samplers import SamplerName
+from optimizer.search import Search, SearchLimits
+from results.evidence import Optimality
+from results.ledger import Ledger
+from results.records import CampaignIdentity, Entry, TrialRecord, known_plans
+from runners.measurement import Measurement, OperatorCycles, RunnerIdentity
+from search_spaces.plans import apply
+from search_spaces.space import SearchSpace
+
+FOLDER = REPOSITORY / "results" / "reference" / "spaces"
+
+
+class RecordedSpace(BaseModel):
+    """A space and the cycles of all its plans, those of the space's dimensions in counting order."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    schema_version: int = 1
+    name: str
+    command: str
+    compiler: str
+    identity: RunnerIdentity
+    space: SearchSpace
+    baseline: OptimizationPlan
+    operators: tuple[tuple[str, str], ...]
+    """Id and type of each operator, in execution order."""
+    cycles: tuple[int, ...]
+    operator_cycles: tuple[tuple[int, ...], ...]
+
+    @cached_property
+    def best_cycles(self) -> int:
+        return min(self.cycles)
+
+    def points(self) -> Iterator[dict[str, str]]:
+        """Gives all points; the last dimension varies fastest."""
+        names = [dimension.name for dimension in self.space.dimensions]
+        for values in itertools.product(*(d.choices for d in self.space.dimensions)):
+            yield dict(zip(names, values, strict=True))
+
+    def index(self, plan: OptimizationPlan) -> int:
+        """Gives the number of a plan of the space."""
+        knobs = {operator.id: operator.knobs for operator in plan.operators}
+        number = 0
+        for dimension in self.space.dimensions:
+            value = knobs[dimension.operator_id][dimension.knob].value
+            number = number * len(dimension.choices) + dimension.choices.index(value)
+        return number
+
+    def to_json(self) -> str:
+        """Gives the text: one line for each plan."""
+        head = self.model_dump_json(exclude={"cycles", "operator_cycles"}, indent=1)
+        rows = ",\n".join(str(list(row)) for row in self.operator_cycles)
+        return (
+            head.rstrip()[:-1].rstrip()
+            + f',\n "cycles": {list(self.cycles)},\n "operator_cycles": [\n{rows}\n]\n}}\n'
+        )
+
+
+def load(name: str) -> RecordedSpace:
+    return RecordedSpace.model_validate_json((FOLDER / f"{name}.json").read_text("utf-8"))
+
+
+def names() -> list[str]:
+    return sorted(path.stem for path in FOLDER.glob("*.json"))
+
+
+class Coupling:
+    """Makes neighbours interact: an operator costs more or less depending on how the one before runs.
+
+    Args:
+        strength: Largest relative change of an operator's cycles, e.g. 0.05.
+        seed: Which of the endless interactions.
+    """
+
+    def __init__(self, strength: float, seed: int) -> None:
+        self._strength = strength
+        self._seed = seed
+        self._factors: dict[tuple[str, str, str], float] = {}
+
+    def factor(self, operator_id: str, own: str, previous: str) -> float:
+        key = (operator_id, own, previous)
+        if key not in self._factors:
+            digest = hashlib.sha256(repr((self._seed, *key)).encode()).digest()
+            unit = int.from_bytes(digest[:8], "big") / 2**63 - 1
+            self._factors[key] = 1 + self._strength * unit
+        return self._factors[key]
+
+    def apply(self, plan: OptimizationPlan, cycles: Sequence[int]) -> list[int]:
+        alternatives = [
+            "/".join(choice.value for choice in operator.knobs.values())
+            for operator in plan.operators
+        ]
+        return [
+            round(count * self.factor(operator.id, own, previous))
+            for operator, own, previous, count in zip(
+                plan.operators, alternatives, ["", *alternatives], cycles, strict=False
+            )
+        ]
+
+
+class ReplayTarget:
+    """Evaluates a job by looking its plan up; coupling, noise and rig faults are added on request.
+
+    Args:
+        recorded: The space.
+        coupling: Makes operators depend on each other; part of the truth.
+        noise: Relative spread (uniform, plus or minus) of every count, anew for each evaluation.
+        faults: Share of the evaluations that are lost.
+        seed: Of noise and faults.
+    """
+
+    def __init__(
+        self,
+        recorded: RecordedSpace,
+        *,
+        coupling: Coupling | None = None,
+        noise: float = 0.0,
+        faults: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        self._recorded = recorded
+        self._coupling = coupling
+        self._noise = noise
+        self._faults = faults
+        self._random = random.Random(seed)
+        self._cache: dict[int, tuple[int, list[int]]] = {}
+
+    def truth(self, plan: OptimizationPlan) -> tuple[int, list[int]]:
+        """Gives the cycles of the whole and of each operator, without noise."""
+        index = self._recorded.index(plan)
+        if index not in self._cache:
+            whole = self._recorded.cycles[index]
+            operators = list(self._recorded.operator_cycles[index])
+            if self._coupling is not None:
+                coupled = self._coupling.apply(plan, operators)
+                whole += sum(coupled) - sum(operators)
+                operators = coupled
+            self._cache[index] = (whole, operators)
+        return self._cache[index]
+
+    def __call__(self, job: TrialJob) -> Measurement:
+        assert job.plan is not None
+        if self._random.random() < self._faults:
+            return Measurement(status="rig_bad", stage="run", reason="an injected fault")
+        whole, operators = self.truth(job.plan)
+        if self._noise:
+            operators = [round(count * self._spread()) for count in operators]
+            whole = round(whole * self._spread())
+        return Measurement(
+            status="ok",
+            cycles=[whole],
+            operator_cycles=[
+                OperatorCycles(id=operator_id, entry=None, cycles=count)
+                for (operator_id, _), count in zip(self._recorded.operators, operators, strict=True)
+            ],
+            outputs_sha256="0" * 64,
+            identity=self._recorded.identity,
+        )
+
+    def _spread(self) -> float:
+        return 1 + self._noise * self._random.uniform(-1, 1)
+
+
+class ReplayExecutor:
+    """Follows the executor's protocol with one worker and builds nothing."""
+
+    def __init__(self, target: ReplayTarget) -> None:
+        self._target = target
+        self._jobs: list[TrialJob] = []
+
+    @property
+    def workers(self) -> int:
+        return 1
+
+    def submit(self, job: TrialJob) -> None:
+        self._jobs.append(job)
+
+    def wait(self, timeout_s: float) -> list[Finished]:
+        assert timeout_s > 0
+        jobs, self._jobs = self._jobs, []
+        return [Finished(job, self._target(job), 0.0) for job in jobs]
+
+    def close(self) -> None:
+        self._jobs = []
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """How a replayed target differs from the recording."""
+
+    name: str
+    coupling: float = 0.0
+    noise: float = 0.0
+    faults: float = 0.0
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A replayed campaign.
+
+    Attributes:
+        best: True cycles of the best plan measured, after each build; the first are the baseline
+            and the reference, as in any campaign.
+        exhaustive: True cycles of the best plan of the space.
+        stop: Why the search ended.
+        optimality: What the campaign says about its best plan.
+    """
+
+    best: tuple[int, ...]
+    exhaustive: int
+    stop: str
+    optimality: Optimality | None
+
+
+class RenamedTarget(ReplayTarget):
+    """Has the costs of each choice under other names, so that the baseline is an arbitrary plan."""
+
+    def __init__(self, recorded: RecordedSpace, *, names_seed: int, **options: Any) -> None:
+        super().__init__(recorded, **options)
+        renaming = random.Random(names_seed)
+        self._renamed = {
+            (dimension.operator_id, dimension.knob): dict(
+                zip(
+                    dimension.choices,
+                    renaming.sample(dimension.choices, len(dimension.choices)),
+                    strict=True,
+                )
+            )
+            for dimension in recorded.space.dimensions
+        }
+
+    def truth(self, plan: OptimizationPlan) -> tuple[int, list[int]]:
+        operators = []
+        for operator in plan.operators:
+            knobs = {}
+            for knob, choice in operator.knobs.items():
+                names = self._renamed.get((operator.id, knob), {})
+                knobs[knob] = choice.model_copy(
+                    update={"value": names.get(choice.value, choice.value)}
+                )
+            operators.append(operator.model_copy(update={"knobs": knobs}))
+        return super().truth(plan.model_copy(update={"operators": operators}))
+
+
+def replay(
+    recorded: RecordedSpace,
+    scenario: Scenario,
+    sampler: SamplerName,
+    *,
+    seed: int,
+    trials: int,
+    gap: float | None = None,
+) -> Replay:
+    """Searches a recorded space: the real loop, ledger and sampler over a replayed target."""
+    target = RenamedTarget(
+        recorded,
+        names_seed=seed,
+        coupling=Coupling(scenario.coupling, seed) if scenario.coupling else None,
+        noise=scenario.noise,
+        faults=scenario.faults,
+        seed=seed,
+    )
+    identity = synthetic_identity(recorded.space, sampler=sampler, seed=seed).model_copy(
+        update={"runner": recorded.identity}
+    )
+    ledger = MemoryLedger(identity)
+    search = Search(
+        recorded.space,
+        recorded.baseline,
+        executor=ReplayExecutor(target),
+        ledger=ledger,
+        progress=SilentProgress(),
+    )
+    search.measure_baseline()
+    last = {dimension.name: dimension.choices[-1] for dimension in recorded.space.dimensions}
+    search.measure_reference(apply(recorded.baseline, recorded.space.choices(last)))
+    limits = SearchLimits(trials=trials, timeout_s=None, gap=gap)
+    stop = search.run(sampler=sampler, seed=seed, limits=limits)
+    plans = [
+        apply(recorded.baseline, recorded.space.choices(entry.choices))
+        for entry in ledger.entries
+        if isinstance(entry, TrialRecord) and entry.is_conclusive
+    ]
+    best = tuple(itertools.accumulate((target.truth(plan)[0] for plan in plans), min))
+    every = (
+        target.truth(apply(recorded.baseline, recorded.space.choices(point)))[0]
+        for point in recorded.points()
+    )
+    outcomes = record_outcomes(known_plans(ledger.entries).values())
+    optimality = Profile(recorded.space, outcomes).optimality(best[-1])
+    return Replay(best, min(every), stop, optimality)
+
+
+def builds_to(result: Replay, share: float) -> int | None:
+    """Gives the builds, baseline and reference included, until the best was within a share of the exhaustive best."""
+    limit = (1 + share) * result.exhaustive
+    return next((count for count, cycles in enumerate(result.best, 1) if cycles <= limit), None)
+
+
+class MemoryLedger(Ledger):
+    """A ledger that is not kept."""
+
+    def __init__(self, identity: CampaignIdentity) -> None:
+        super().__init__(Path("nowhere"), -1, identity=identity, entries=(), recovered_bytes=0)
+
+    def append(self, entry: Entry) -> None:
+        self._entries.append(entry)
