@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from helia_aot.codegen.emit import ModuleSpec, emit_module, with_files
@@ -22,7 +22,13 @@ from helia_aot.memory.layout import MemoryPlan, constant_blob
 from helia_aot.memory.lowered import requests_of, tensor_rule_warnings
 from helia_aot.memory.plan import plan_memory
 from helia_aot.memory.residency import build_residency, residency_json
-from helia_aot.operators.registry import DIRECT_ENTRIES, FAMILIES, check_supported
+from helia_aot.operators.registry import (
+    DIRECT_ENTRIES,
+    FAMILIES,
+    check_kernels,
+    check_supported,
+    check_target,
+)
 from helia_aot.operators.spec import LoweredOperator, Target
 from helia_aot.optimization.describe import OperatorFacts, build_report, plan_operators
 from helia_aot.optimization.hints import constant_placement
@@ -46,6 +52,8 @@ from helia_aot.optimization.resolve import (
 from helia_aot.optimization.write import dump_json
 from helia_aot.platforms.registry import load_platform
 from helia_aot.platforms.schema import Platform
+from helia_aot.transforms.float16 import float16
+from helia_aot.transforms.registry import apply_transforms
 from helia_aot.version import __version__
 
 _FLOOR_WITH_DIRECT_ENTRIES: Final = "7.37.0"
@@ -96,9 +104,13 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
     if plan is None and config.optimization.plan is not None:
         plan = read_plan(config.optimization.plan)
     model = read_model(config.model.path, config.model.subgraph)
+    model = replace(model, graph=_transformed(model.graph, config, platform))
     check_supported(model.graph, model.name)
-    target = Target(mve="mve" in platform.capabilities, dsp="dsp" in platform.capabilities)
+    target = Target(
+        mve="mve" in platform.capabilities, dsp="dsp" in platform.capabilities, fp16=platform.fp16
+    )
 
+    check_target(model.graph, model.name, target)
     operators = _resolvable_operators(model.graph, target)
     identities = _identities(model, platform)
     receipt = None
@@ -112,6 +124,8 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
         )
     choices = resolve_choices(operators, config, plan)
     lowered = _lower(model.graph, choices, target)
+    if config.module.kernels == "external":
+        check_kernels(lowered, model.name)
     requests = requests_of(model.graph, lowered, config.memory.tensors)
     capacities = _capacities(config, platform)
     memory_plan = plan_memory(
@@ -168,6 +182,24 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
         ),
         receipt=receipt,
     )
+
+
+def _transformed(graph: Graph, config: ConvertConfig, platform: Platform) -> Graph:
+    """Gives the graph that is compiled.
+
+    Raises:
+        ConfigError: The model is to be computed in FP16, but the core has none or the constants do not fit.
+    """
+    graph = apply_transforms(graph)
+    if config.model.precision == "model":
+        return graph
+    if not platform.fp16:
+        reason = f"{platform.name} has a {platform.core}, which does not compute in FP16"
+        raise ConfigError(
+            "The model cannot be computed in FP16.",
+            [Problem("model.precision", reason, "use precision: model, or another platform")],
+        )
+    return float16(graph)
 
 
 def _resolvable_operators(graph: Graph, target: Target) -> tuple[ResolvableOperator, ...]:

@@ -31,7 +31,9 @@ class Fixed:
     bits: int
 
     def __mul__(self, other: Fixed) -> Fixed:
-        raw = reference.saturating_rounding_doubling_high_mul(np.int64(self.raw), np.int64(other.raw))
+        raw = reference.saturating_rounding_doubling_high_mul(
+            np.int64(self.raw), np.int64(other.raw)
+        )
         return Fixed(int(raw), self.bits + other.bits)
 
     def __add__(self, other: Fixed) -> Fixed:
@@ -68,7 +70,15 @@ def exp_between_minus_quarter_and_zero(a: Fixed) -> Fixed:
     return constant + constant * (x + polynomial)
 
 
-EXP_FACTORS = {-2: 1672461947, -1: 1302514674, 0: 790015084, 1: 290630308, 2: 39332535, 3: 720401, 4: 242}
+EXP_FACTORS = {
+    -2: 1672461947,
+    -1: 1302514674,
+    0: 790015084,
+    1: 290630308,
+    2: 39332535,
+    3: 720401,
+    4: 242,
+}
 
 
 def exp_on_negative_values(a: Fixed) -> Fixed:
@@ -112,7 +122,8 @@ def softmax_row(row: list[int], multiplier: int, shift: int, diff_min: int) -> l
     headroom = 32 - total.bit_length()
     scale = one_over_one_plus(Fixed((total << headroom) - 2**31, 0))
     outputs = {
-        v: saturate_int8(divide_by_pot((scale * e).raw, 12 - headroom + 31 - 8) - 128) for v, e in taken.items()
+        v: saturate_int8(divide_by_pot((scale * e).raw, 12 - headroom + 31 - 8) - 128)
+        for v, e in taken.items()
     }
     return [outputs.get(v, -128) for v in row]
 

@@ -30,7 +30,10 @@ class Quantization:
         """(multiplier, shift) of input 1, input 2 and the output, as TFLite's Prepare computes them."""
         one, two, out = (float(np.float32(s)) for s in self.scales)
         twice = 2 * max(one, two)
-        return [reference.quantize_multiplier(f) for f in (one / twice, two / twice, twice / (2**LEFT_SHIFT * out))]
+        return [
+            reference.quantize_multiplier(f)
+            for f in (one / twice, two / twice, twice / (2**LEFT_SHIFT * out))
+        ]
 
     def params(self) -> list[int]:
         one, two, out = self.multipliers()
@@ -40,9 +43,12 @@ class Quantization:
 
 def add_s8(a: np.ndarray, b: np.ndarray, q: Quantization) -> np.ndarray:
     one, two, out = q.multipliers()
-    shifted = [(x.astype(np.int64) - z) << LEFT_SHIFT for x, z in zip((a, b), q.zero_points, strict=False)]
+    shifted = [
+        (x.astype(np.int64) - z) << LEFT_SHIFT for x, z in zip((a, b), q.zero_points, strict=False)
+    ]
     scaled = [
-        reference.multiply_by_quantized_multiplier(s, *m) for s, m in zip(shifted, (one, two), strict=True)
+        reference.multiply_by_quantized_multiplier(s, *m)
+        for s, m in zip(shifted, (one, two), strict=True)
     ]
     return reference.requantize(scaled[0] + scaled[1], *out, q.zero_points[2], q.activation)
 
@@ -58,7 +64,9 @@ def tensors(shape1, shape2, seed):
 def add_case(shape1, shape2, q: Quantization, seed: int = 1) -> tuple[Case, np.ndarray]:
     a, b = tensors(shape1, shape2, seed)
     expected = add_s8(a, b, q)
-    return Case("arm_add_s8", [*shape1, *shape2, *expected.shape, *q.params()], [a, b], expected.size), expected
+    return Case(
+        "arm_add_s8", [*shape1, *shape2, *expected.shape, *q.params()], [a, b], expected.size
+    ), expected
 
 
 def elementwise_case(count: int, q: Quantization, seed: int = 1) -> tuple[Case, np.ndarray]:
@@ -87,7 +95,10 @@ QUANTIZATIONS = [
 @each_target
 def test_elementwise(target):
     counts = [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 64, 65, 1000]
-    check(target, [elementwise_case(n, q, seed=s) for n in counts for s, q in enumerate(QUANTIZATIONS)])
+    check(
+        target,
+        [elementwise_case(n, q, seed=s) for n in counts for s, q in enumerate(QUANTIZATIONS)],
+    )
 
 
 @each_target
@@ -96,7 +107,8 @@ def test_elementwise(target):
                 min_size=40, max_size=40))  # fmt: skip
 def test_any_scales(target, drawn):
     made = [
-        elementwise_case(count, Quantization(scales, zeros), seed=i) for i, (count, scales, zeros) in enumerate(drawn)
+        elementwise_case(count, Quantization(scales, zeros), seed=i)
+        for i, (count, scales, zeros) in enumerate(drawn)
     ]
     check(target, made)
 
@@ -108,8 +120,13 @@ def test_broadcasting_of_every_axis(target):
     for full in extents:
         for mask1 in range(16):
             for mask2 in range(0, 16, 1 if full[0] > 1 else 3):
-                shapes = [tuple(1 if m >> i & 1 else e for i, e in enumerate(full)) for m in (mask1, mask2)]
-                made.append(add_case(*shapes, QUANTIZATIONS[len(made) % len(QUANTIZATIONS)], seed=len(made)))
+                shapes = [
+                    tuple(1 if m >> i & 1 else e for i, e in enumerate(full))
+                    for m in (mask1, mask2)
+                ]
+                made.append(
+                    add_case(*shapes, QUANTIZATIONS[len(made) % len(QUANTIZATIONS)], seed=len(made))
+                )
     check(target, made)
 
 
@@ -128,14 +145,19 @@ def test_shapes_that_do_not_broadcast_are_refused(target):
 def test_against_tensorflow_lite_micro(target):
     tflite_micro = pytest.importorskip("tflite_micro", reason="tflite-micro is not installed")
     made = []
-    for seed, shapes in enumerate([((1, 5, 4, 7), (1, 5, 4, 7)), ((1, 4, 3, 6), (1, 1, 1, 6)), ((2, 3, 3, 1), (2, 3, 3, 8))]):
+    for seed, shapes in enumerate(
+        [((1, 5, 4, 7), (1, 5, 4, 7)), ((1, 4, 3, 6), (1, 1, 1, 6)), ((2, 3, 3, 1), (2, 3, 3, 8))]
+    ):
         q = replace(QUANTIZATIONS[seed], activation=(QUANTIZATIONS[seed].zero_points[2], 127))
         builder = ModelBuilder()
         sources = [
-            builder.tensor(s, scale=q.scales[i], zero_point=q.zero_points[i]) for i, s in enumerate(shapes)
+            builder.tensor(s, scale=q.scales[i], zero_point=q.zero_points[i])
+            for i, s in enumerate(shapes)
         ]
         y = builder.add(*sources, scale=q.scales[2], zero_point=q.zero_points[2], activation="relu")
-        interpreter = tflite_micro.runtime.Interpreter.from_bytes(builder.build(inputs=sources, outputs=[y]))
+        interpreter = tflite_micro.runtime.Interpreter.from_bytes(
+            builder.build(inputs=sources, outputs=[y])
+        )
         case, oracle = add_case(*shapes, q, seed=seed + 1)
         for index, tensor in enumerate(case.tensors):
             interpreter.set_input(tensor, index)

@@ -31,21 +31,34 @@ def output_of(shape: ConvShape) -> tuple[int, int]:
 
 def window_of(shape: ConvShape) -> Window:
     return Window(
-        shape.batches, *shape.size, *shape.kernel, *shape.stride, *shape.dilation, *output_of(shape), *shape.padding
+        shape.batches,
+        *shape.size,
+        *shape.kernel,
+        *shape.stride,
+        *shape.dilation,
+        *output_of(shape),
+        *shape.padding,
     )
 
 
-def depthwise_case(entry: str, shape: ConvShape, *, smallest_weight: int = -127) -> tuple[Case, np.ndarray]:
+def depthwise_case(
+    entry: str, shape: ConvShape, *, smallest_weight: int = -127
+) -> tuple[Case, np.ndarray]:
     """Gives the case and its expected output; ``cout`` is a multiple of ``cin``."""
     rng = np.random.default_rng(shape.seed)
     x = rng.integers(-128, 128, (shape.batches, *shape.size, shape.cin)).astype(np.int8)
     filters = rng.integers(smallest_weight, 128, (1, *shape.kernel, shape.cout)).astype(np.int8)
     if shape.extreme and shape.seed % 2:
-        x[:], filters[:] = rng.choice([-128, -128, 127], x.shape), rng.choice([smallest_weight, 127], filters.shape)
+        x[:], filters[:] = (
+            rng.choice([-128, -128, 127], x.shape),
+            rng.choice([smallest_weight, 127], filters.shape),
+        )
         filters[..., : shape.cout // 2] = smallest_weight
     bias = rng.integers(-3000, 3000, shape.cout).astype(np.int32) if shape.bias else None
     extreme = shape.extreme and shape.seed % 4 < 2
-    multiplier, shift = quantization(rng, shape.cout, shape.kernel[0] * shape.kernel[1], extreme=extreme)
+    multiplier, shift = quantization(
+        rng, shape.cout, shape.kernel[0] * shape.kernel[1], extreme=extreme
+    )
     ch_mult = shape.cout // shape.cin
     expected = reference.depthwise_conv_s8(
         x, filters, bias,
@@ -58,7 +71,9 @@ def depthwise_case(entry: str, shape: ConvShape, *, smallest_weight: int = -127)
     params = conv_params(shape)
     params[4] = 1
     params[7] = shape.cout
-    scratch = 0 if entry in (GENERAL, DSP_3X3) else scratch_bytes(entry, window_of(shape), shape.cin)
+    scratch = (
+        0 if entry in (GENERAL, DSP_3X3) else scratch_bytes(entry, window_of(shape), shape.cin)
+    )
     tensors = [x, filters, None if folded else bias, sums if folded else None, multiplier, shift]
     return Case(entry, [*params, ch_mult], tensors, expected.size, scratch), expected
 
@@ -75,7 +90,11 @@ def takes(entry: str, shape: ConvShape) -> bool:
         OPT: general,
         f"{OPT}_channelwise": general,
         f"{OPT}_3x3": general and is_3x3,
-        f"{OPT}_3x3_c64_s1": general and is_3x3 and shape.cin == 64 and shape.stride == (1, 1) and small_padding,
+        f"{OPT}_3x3_c64_s1": general
+        and is_3x3
+        and shape.cin == 64
+        and shape.stride == (1, 1)
+        and small_padding,
         f"{OPT}_planar": general and takes_planar(window, shape.cin),
     }[entry]
 
@@ -116,22 +135,42 @@ MODELS = [
 TAILS = [
     *[plain(same(size=(3, 4), cin=c, cout=1, kernel=(3, 3), seed=c)) for c in range(1, 36)],
     *[plain(same(size=(2, 5), cin=c, cout=1, kernel=(2, 4), seed=c)) for c in range(1, 36)],
-    *[plain(same(size=(1, 9), cin=c, cout=1, kernel=(1, 3), dilation=(1, 2), seed=c)) for c in range(1, 36)],
-    *[plain(same(size=(9, 1), cin=c, cout=1, kernel=(4, 1), stride=(2, 1), seed=c)) for c in range(1, 36)],
+    *[
+        plain(same(size=(1, 9), cin=c, cout=1, kernel=(1, 3), dilation=(1, 2), seed=c))
+        for c in range(1, 36)
+    ],
+    *[
+        plain(same(size=(9, 1), cin=c, cout=1, kernel=(4, 1), stride=(2, 1), seed=c))
+        for c in range(1, 36)
+    ],
 ]
 EDGES = [
     *variants(same, size=(1, 1), cin=1, kernel=(1, 1)),
     *variants(same, size=(1, 1), cin=17, kernel=(1, 1)),
     *variants(same, size=(1, 1), cin=5, kernel=(3, 3)),
     *variants(same, size=(1, 1), cin=64, kernel=(3, 3)),
-    *variants(same, size=(2, 2), cin=20, kernel=(5, 5), input_zero_point=127, output_zero_point=-128),
-    *variants(same, size=(7, 5), cin=19, kernel=(3, 3), stride=(3, 2), input_zero_point=-128, output_zero_point=127),
+    *variants(
+        same, size=(2, 2), cin=20, kernel=(5, 5), input_zero_point=127, output_zero_point=-128
+    ),
+    *variants(
+        same,
+        size=(7, 5),
+        cin=19,
+        kernel=(3, 3),
+        stride=(3, 2),
+        input_zero_point=-128,
+        output_zero_point=127,
+    ),
     *variants(same, size=(7, 5), cin=3, kernel=(3, 3), stride=(3, 1), activation=(-4, 9)),
     *variants(valid, size=(9, 9), cin=12, kernel=(2, 3), stride=(3, 3)),
     *variants(ConvShape, size=(3, 4), cin=24, kernel=(3, 3), padding=(2, 2), output=(5, 6)),
     *variants(ConvShape, size=(3, 4), cin=6, kernel=(3, 2), padding=(4, 5), output=(9, 12)),
-    *variants(ConvShape, size=(2, 2), cin=7, kernel=(2, 2), padding=(3, 3), output=(3, 3), stride=(4, 1)),
-    *variants(ConvShape, size=(1, 6), cin=5, kernel=(1, 3), padding=(0, 4), output=(1, 8), dilation=(1, 3)),
+    *variants(
+        ConvShape, size=(2, 2), cin=7, kernel=(2, 2), padding=(3, 3), output=(3, 3), stride=(4, 1)
+    ),
+    *variants(
+        ConvShape, size=(1, 6), cin=5, kernel=(1, 3), padding=(0, 4), output=(1, 8), dilation=(1, 3)
+    ),
 ]
 EXTREMES = [
     plain(same(size=(4, 6), cin=c, cout=1, kernel=k, extreme=True, seed=seed, input_zero_point=zero))
@@ -196,7 +235,11 @@ def test_3x3_entries(target, shapes):
 
 @each_target
 @BATCH
-@given(st.lists(st.tuples(conv_shapes(cin=st.integers(1, 11)), st.integers(1, 9)), min_size=40, max_size=40))
+@given(
+    st.lists(
+        st.tuples(conv_shapes(cin=st.integers(1, 11)), st.integers(1, 9)), min_size=40, max_size=40
+    )
+)
 def test_general_entry(target, shapes):
     made = [depthwise_case(GENERAL, multiplied(shape, ch_mult)) for shape, ch_mult in shapes]
     check_cases(target, [case for case, _ in made], [expected for _, expected in made])
@@ -270,7 +313,9 @@ def test_weight_sums(target, with_bias):
         filters = rng.integers(-128, 128, (1, *kernel, channels)).astype(np.int8)
         bias = rng.integers(-9000, 9000, channels).astype(np.int32) if with_bias else None
         params = [1, 4, 4, channels, *filters.shape, 1, 4, 4, channels, offset]
-        cases.append(Case("arm_depthwise_convolve_weight_sum", params, [filters, bias], 4 * channels))
+        cases.append(
+            Case("arm_depthwise_convolve_weight_sum", params, [filters, bias], 4 * channels)
+        )
         expected.append(reference.depthwise_weight_sums(filters, bias, offset))
     check_cases(target, cases, expected)
 
@@ -301,15 +346,29 @@ def test_against_tensorflow_lite_micro(target):
         builder = ModelBuilder()
         source = builder.tensor(size, scale=scale_in, zero_point=zero_in)
         y = builder.depthwise_conv_2d(
-            source, filters, bias, filter_scale=filter_scale, scale=scale_out, zero_point=zero_out, **options
+            source,
+            filters,
+            bias,
+            filter_scale=filter_scale,
+            scale=scale_out,
+            zero_point=zero_out,
+            **options,
         )
-        interpreter = tflite_micro.runtime.Interpreter.from_bytes(builder.build(inputs=[source], outputs=[y]))
+        interpreter = tflite_micro.runtime.Interpreter.from_bytes(
+            builder.build(inputs=[source], outputs=[y])
+        )
         interpreter.set_input(x, 0)
         interpreter.invoke()
         want = interpreter.get_output(0)
 
-        factors = np.float64(np.float32(scale_in)) * filter_scale.astype(np.float64) / np.float64(np.float32(scale_out))
-        multiplier, shift = np.array([reference.quantize_multiplier(float(f)) for f in factors], np.int32).T
+        factors = (
+            np.float64(np.float32(scale_in))
+            * filter_scale.astype(np.float64)
+            / np.float64(np.float32(scale_out))
+        )
+        multiplier, shift = np.array(
+            [reference.quantize_multiplier(float(f)) for f in factors], np.int32
+        ).T
         shape_of = valid if options.get("padding") == "valid" else same
         shape = shape_of(
             size=size[1:3], cin=size[3], cout=channels, kernel=filter_shape[1:3], batches=size[0],
@@ -321,7 +380,14 @@ def test_against_tensorflow_lite_micro(target):
         folded = entry != GENERAL
         sums = reference.depthwise_weight_sums(filters, bias, -zero_in)
         scratch = scratch_bytes(entry, window_of(shape), size[3]) if folded else 0
-        tensors = [x, filters, None if folded else bias, sums if folded else None, multiplier, shift]
+        tensors = [
+            x,
+            filters,
+            None if folded else bias,
+            sums if folded else None,
+            multiplier,
+            shift,
+        ]
         cases.append(Case(entry, [*params, channels // size[3]], tensors, want.size, scratch))
         expected.append(want)
     check_cases(target, cases, expected)

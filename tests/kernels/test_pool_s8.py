@@ -40,7 +40,11 @@ def same(**fields) -> PoolShape:
     shape = PoolShape(**fields)
     output = tuple(-(-s // t) for s, t in zip(shape.size, shape.stride, strict=True))
     axes = zip(output, shape.stride, shape.kernel, shape.size, strict=True)
-    return replace(shape, output=output, padding=tuple(max(0, ((o - 1) * t + k - s) // 2) for o, t, k, s in axes))
+    return replace(
+        shape,
+        output=output,
+        padding=tuple(max(0, ((o - 1) * t + k - s) // 2) for o, t, k, s in axes),
+    )
 
 
 def valid(**fields) -> PoolShape:
@@ -59,7 +63,9 @@ def params_of(shape: PoolShape) -> list[int]:
 def input_of(shape: PoolShape) -> np.ndarray:
     rng = np.random.default_rng(shape.seed)
     size = (shape.batches, *shape.size, shape.channels)
-    return (rng.choice(shape.values, size) if shape.values else rng.integers(-128, 128, size)).astype(np.int8)
+    return (
+        rng.choice(shape.values, size) if shape.values else rng.integers(-128, 128, size)
+    ).astype(np.int8)
 
 
 def pool_case(kind: str, shape: PoolShape) -> tuple[Case, np.ndarray]:
@@ -105,14 +111,18 @@ def pool_shapes(draw):
         "stride": draw(pairs(1, 4)),
         "channels": draw(st.integers(1, 40)),
         "batches": draw(st.sampled_from([1, 1, 2, 3])),
-        "activation": draw(st.sampled_from([(-128, 127), (-128, 127), (-128, 6), (-9, 127), (0, 0)])),
+        "activation": draw(
+            st.sampled_from([(-128, 127), (-128, 127), (-128, 6), (-9, 127), (0, 0)])
+        ),
         "values": draw(st.sampled_from([(), (), (-128, 127), (-1, 0, 1)])),
         "seed": draw(st.integers(0, 2**20)),
     }
     size = draw(pairs(1, 10))
     if draw(st.booleans()):
         return same(size=size, **fields)
-    return valid(size=tuple(max(s, k) for s, k in zip(size, fields["kernel"], strict=True)), **fields)
+    return valid(
+        size=tuple(max(s, k) for s, k in zip(size, fields["kernel"], strict=True)), **fields
+    )
 
 
 @each_target
@@ -131,10 +141,14 @@ def test_shapes_outside_the_rule_are_refused(target, kind):
         replace(inside, padding=(2, 0)),  # the first window is padding alone
         replace(inside, output=(3, 5)),  # the last window is
     ]
-    cases = [Case(ENTRIES[kind], params_of(s), [input_of(s)], int(np.prod(s.output)) * 3) for s in shapes]
+    cases = [
+        Case(ENTRIES[kind], params_of(s), [input_of(s)], int(np.prod(s.output)) * 3) for s in shapes
+    ]
     more_channels, more_batches = params_of(inside), params_of(inside)
     more_channels[11], more_batches[8] = 4, 2
-    cases += [Case(ENTRIES[kind], p, [input_of(inside)], 9 * 3 * 4) for p in (more_channels, more_batches)]
+    cases += [
+        Case(ENTRIES[kind], p, [input_of(inside)], 9 * 3 * 4) for p in (more_channels, more_batches)
+    ]
     check_rejected(target, cases)
 
 
@@ -145,11 +159,15 @@ def test_against_tensorflow_lite_micro(target):
     for kind in ENTRIES:
         for padding in ("same", "valid"):
             shape_of = same if padding == "same" else valid
-            shape = shape_of(size=(9, 7), channels=10, kernel=(4, 3), stride=(2, 3), seed=len(cases))
+            shape = shape_of(
+                size=(9, 7), channels=10, kernel=(4, 3), stride=(2, 3), seed=len(cases)
+            )
             builder = ModelBuilder()
             source = builder.tensor((1, 9, 7, 10), scale=0.1, zero_point=4)
             add = builder.average_pool_2d if kind == "average" else builder.max_pool_2d
-            y = add(source, kernel=shape.kernel, stride=shape.stride, padding=padding, activation="relu")
+            y = add(
+                source, kernel=shape.kernel, stride=shape.stride, padding=padding, activation="relu"
+            )
             model = builder.build(inputs=[source], outputs=[y])
             interpreter = tflite_micro.runtime.Interpreter.from_bytes(model)
             interpreter.set_input(input_of(shape), 0)

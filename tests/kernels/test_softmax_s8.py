@@ -50,9 +50,21 @@ def test_equal_extreme_and_far_values(target):
 
 @each_target
 @BATCH
-@given(st.lists(st.tuples(st.integers(1, 20), st.floats(1e-4, 5.0), st.sampled_from([0.5, 1.0, 3.0])), min_size=40, max_size=40))
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 20), st.floats(1e-4, 5.0), st.sampled_from([0.5, 1.0, 3.0])),
+        min_size=40,
+        max_size=40,
+    )
+)
 def test_any_scale(target, drawn):
-    check(target, [softmax_case(rows(2, size, i), scale, beta) for i, (size, scale, beta) in enumerate(drawn)])
+    check(
+        target,
+        [
+            softmax_case(rows(2, size, i), scale, beta)
+            for i, (size, scale, beta) in enumerate(drawn)
+        ],
+    )
 
 
 def test_outputs_are_close_to_the_real_function():
@@ -66,7 +78,9 @@ def test_outputs_are_close_to_the_real_function():
 def test_against_tensorflow_lite_micro(target):
     tflite_micro = pytest.importorskip("tflite_micro", reason="tflite-micro is not installed")
     made = []
-    for seed, (size, scale, beta) in enumerate([(12, 0.05, 1.0), (3, 0.7, 1.0), (40, 0.02, 2.0), (256, 0.1, 1.0)]):
+    for seed, (size, scale, beta) in enumerate(
+        [(12, 0.05, 1.0), (3, 0.7, 1.0), (40, 0.02, 2.0), (256, 0.1, 1.0)]
+    ):
         x = rows(8, size, seed)
         builder = ModelBuilder()
         source = builder.tensor(x.shape, scale=scale, zero_point=3)

@@ -40,7 +40,10 @@ def compile_objects(module: Path, *flags: str) -> list[Path]:
 
 def external_symbols(objects: list[Path]) -> set[str]:
     run = subprocess.run(
-        ["nm", "--defined-only", "-g", *map(str, objects)], capture_output=True, text=True, check=True
+        ["nm", "--defined-only", "-g", *map(str, objects)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return {line.split()[2] for line in run.stdout.splitlines() if len(line.split()) == 3}
 
@@ -103,7 +106,15 @@ def test_headers_compile_as_c_plus_plus(digits_model: Path, tmp_path: Path) -> N
     folder = write_module(conversion_of(digits_model, "m"), tmp_path / "m")
     source = tmp_path / "app.cpp"
     source.write_text('#include "m_model.h"\nm_model_context_t ctx;\n')
-    command = [compiler, "-Wall", "-Wextra", "-Werror", f"-I{folder}/includes-api", "-c", str(source)]
+    command = [
+        compiler,
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        f"-I{folder}/includes-api",
+        "-c",
+        str(source),
+    ]
     subprocess.run([*command, "-o", str(tmp_path / "app.o")], check=True)
 
 
@@ -154,7 +165,9 @@ def test_an_external_library_must_be_named_and_new_enough(
     command = [CC, "-fsyntax-only", f"-I{bundled}/kernels/include", str(source)]
 
     def errors(*flags: str) -> str:
-        return subprocess.run([*command, *flags], capture_output=True, text=True, check=False).stderr
+        return subprocess.run(
+            [*command, *flags], capture_output=True, text=True, check=False
+        ).stderr
 
     assert "define M_NS_CMSIS_NN_VERSION" in errors()
     assert "needs ns-cmsis-nn 7.37.0 or later" in errors("-DM_NS_CMSIS_NN_VERSION=73600")

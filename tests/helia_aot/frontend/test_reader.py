@@ -57,7 +57,9 @@ def test_a_subgraph_that_is_not_there(tmp_path: Path) -> None:
         read_model(write(tmp_path, small_model()), 3)
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_damage_never_escapes_as_another_exception(data: st.DataObject, tmp_path: Path) -> None:
     model = bytearray(small_model())
