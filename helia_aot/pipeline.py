@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from helia_aot.codegen.emit import ModuleSpec, emit_module, with_files
@@ -17,6 +17,7 @@ from helia_aot.codegen.module import EmittedFile, Module, ModuleOperator, Module
 from helia_aot.codegen.test_case import ModuleTestCase
 from helia_aot.config.convert import ConvertConfig, PlannerName, PlannerOptions
 from helia_aot.documentation.report_page import PageFacts, report_page
+from helia_aot.errors import ConfigError, Problem
 from helia_aot.frontend.golden import read_golden_case
 from helia_aot.frontend.tflite.reader import ModelFile, read_model
 from helia_aot.ir.graph import Graph, Operator
@@ -26,7 +27,13 @@ from helia_aot.memory.placement import Memories
 from helia_aot.memory.plan import plan_memory
 from helia_aot.memory.planners import PLANNERS, Planner
 from helia_aot.memory.residency import build_residency, residency_json
-from helia_aot.operators.registry import DIRECT_ENTRIES, FAMILIES, check_supported
+from helia_aot.operators.registry import (
+    DIRECT_ENTRIES,
+    FAMILIES,
+    check_kernels,
+    check_supported,
+    check_target,
+)
 from helia_aot.operators.spec import HasFixedChoices, LoweredOperator, Target
 from helia_aot.optimization.attributes import (
     OperatorPlacement,
@@ -71,6 +78,8 @@ from helia_aot.optimization.write import dump_json
 from helia_aot.platforms.registry import load_platform
 from helia_aot.platforms.schema import Platform
 from helia_aot.platforms.settings import check_settings
+from helia_aot.transforms.float16 import float16
+from helia_aot.transforms.registry import apply_transforms
 from helia_aot.version import __version__
 
 _FLOOR_WITH_DIRECT_ENTRIES: Final = "7.37.0"
@@ -125,9 +134,13 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
     limits = budget_limits(config, plan)
     check_settings(config, platform)
     model = read_model(config.model.path, config.model.subgraph)
+    model = replace(model, graph=_transformed(model.graph, config, platform))
     check_supported(model.graph, model.name)
-    target = Target(mve="mve" in platform.capabilities, dsp="dsp" in platform.capabilities)
+    target = Target(
+        mve="mve" in platform.capabilities, dsp="dsp" in platform.capabilities, fp16=platform.fp16
+    )
 
+    check_target(model.graph, model.name, target)
     operators = _resolvable_operators(model.graph, target)
     identities = _identities(model, platform)
     receipt = None
@@ -140,6 +153,8 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
     choices = resolve_choices(operators, config, plan)
     fixed = resolve_fixed(operators, choices, config, plan)
     lowered = _lower(model.graph, choices, fixed, target)
+    if config.module.kernels == "external":
+        check_kernels(lowered, model.name)
     placements = operator_placements(operators, config.operators, platform)
     scratch_placement = {
         low.scratch_id: placement.scratch
@@ -244,6 +259,24 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
         warnings=warnings,
         receipt=receipt,
     )
+
+
+def _transformed(graph: Graph, config: ConvertConfig, platform: Platform) -> Graph:
+    """Gives the graph that is compiled.
+
+    Raises:
+        ConfigError: The model is to be computed in FP16, but the core has none or the constants do not fit.
+    """
+    graph = apply_transforms(graph)
+    if config.model.precision == "model":
+        return graph
+    if not platform.fp16:
+        reason = f"{platform.name} has a {platform.core}, which does not compute in FP16"
+        raise ConfigError(
+            "The model cannot be computed in FP16.",
+            [Problem("model.precision", reason, "use precision: model, or another platform")],
+        )
+    return float16(graph)
 
 
 def _within_budget(

@@ -28,17 +28,23 @@ int main(void)
     if ({p}_model_init(&ctx) != {p}_status_ok) {{
         return 1;
     }}
-    for (int i = 0; i < (int){p}_num_inputs; i++) {{
-        if (fread(ctx.inputs[i].data, 1, ctx.inputs[i].size, stdin) != ctx.inputs[i].size) {{
-            return 2;
+    do {{
+        for (int i = 0; i < (int){p}_num_inputs; i++) {{
+            const size_t bytes = fread(ctx.inputs[i].data, 1, ctx.inputs[i].size, stdin);
+            if (bytes == 0 && i == 0 && feof(stdin)) {{
+                return 0;
+            }}
+            if (bytes != ctx.inputs[i].size) {{
+                return 2;
+            }}
         }}
-    }}
-    if ({p}_model_run(&ctx) != {p}_status_ok) {{
-        return 3;
-    }}
-    for (int i = 0; i < (int){p}_num_outputs; i++) {{
-        fwrite(ctx.outputs[i].data, 1, ctx.outputs[i].size, stdout);
-    }}
+        if ({p}_model_run(&ctx) != {p}_status_ok) {{
+            return 3;
+        }}
+        for (int i = 0; i < (int){p}_num_outputs; i++) {{
+            fwrite(ctx.outputs[i].data, 1, ctx.outputs[i].size, stdout);
+        }}
+    }} while ({p}_num_inputs > 0);
     return 0;
 }}
 """
@@ -62,12 +68,23 @@ def run_program(
     program: Path, conversion: Conversion, inputs: Sequence[np.ndarray]
 ) -> list[np.ndarray]:
     """Runs a built module once on inputs of the model's own types and shapes."""
-    data = b"".join(np.ascontiguousarray(array).tobytes() for array in inputs)
-    raw = subprocess.run([str(program)], input=data, capture_output=True, check=True).stdout
-    outputs, offset = [], 0
-    for tensor in conversion.module.outputs:
-        chunk = raw[offset : offset + tensor.size_bytes]
-        outputs.append(np.frombuffer(chunk, tensor.dtype).reshape(tensor.shape))
-        offset += tensor.size_bytes
-    assert offset == len(raw)
+    (outputs,) = run_sequence(program, conversion, [inputs])
     return outputs
+
+
+def run_sequence(
+    program: Path, conversion: Conversion, samples: Sequence[Sequence[np.ndarray]]
+) -> list[list[np.ndarray]]:
+    """Initialises a built module once and runs it for each sample; gives the outputs of every run."""
+    data = b"".join(np.ascontiguousarray(array).tobytes() for inputs in samples for array in inputs)
+    raw = subprocess.run([str(program)], input=data, capture_output=True, check=True).stdout
+    runs, offset = [], 0
+    for _ in samples:
+        outputs = []
+        for tensor in conversion.module.outputs:
+            chunk = raw[offset : offset + tensor.size_bytes]
+            outputs.append(np.frombuffer(chunk, tensor.dtype).reshape(tensor.shape))
+            offset += tensor.size_bytes
+        runs.append(outputs)
+    assert offset == len(raw)
+    return runs

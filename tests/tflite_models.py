@@ -25,6 +25,9 @@ DTYPES = {
     "int16": tflite.TensorType.INT16,
     "int32": tflite.TensorType.INT32,
     "int64": tflite.TensorType.INT64,
+    "uint8": tflite.TensorType.UINT8,
+    "bool": tflite.TensorType.BOOL,
+    "float16": tflite.TensorType.FLOAT16,
     "float32": tflite.TensorType.FLOAT32,
 }
 PADDINGS = {"same": tflite.Padding.SAME, "valid": tflite.Padding.VALID}
@@ -47,6 +50,7 @@ class Tensor:
     zero_point: tuple[int, ...]
     axis: int
     data: bytes | None
+    is_variable: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,7 @@ class ModelBuilder:
         zero_point: int = 0,
         axis: int = 0,
         data: np.ndarray | None = None,
+        is_variable: bool = False,
     ) -> int:
         """Adds a tensor; a sequence of scales is per-axis quantisation along ``axis``."""
         scales = (
@@ -99,6 +104,7 @@ class ModelBuilder:
                 (int(zero_point),) * len(scales),
                 axis,
                 None if data is None else np.ascontiguousarray(data, dtype=dtype).tobytes(),
+                is_variable,
             )
         )
         return index
@@ -314,6 +320,8 @@ class _Writer:
         name = self.fb.CreateString(tensor.name)
         shape = self.numbers(tensor.shape, "int32")
         fields = {"Shape": shape, "Type": DTYPES[tensor.dtype], "Buffer": buffer, "Name": name}
+        if tensor.is_variable:
+            fields["IsVariable"] = True
         if tensor.scale:
             fields["Quantization"] = self.table(
                 "QuantizationParameters",

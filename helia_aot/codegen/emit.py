@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from helia_aot.codegen.calls import render_call
+from helia_aot.codegen.calls import float_literal, render_call
 from helia_aot.codegen.environment import render
 from helia_aot.codegen.module import (
     ConstantBlob,
@@ -110,7 +110,9 @@ def emit_module(spec: ModuleSpec) -> Module:
         for arena in spec.memory_plan.arenas
         if arena.role == "constant" and (arena.is_staged or not arena.is_external)
     )
-    sources = sources_for(sorted({op.entry for op in spec.operators if op.entry}))
+    entries = {op.entry for op in spec.operators if op.entry}
+    entries |= {call.entry for lowered in spec.lowered for call in lowered.init}
+    sources = sources_for(sorted(entries))
     view = _view(spec, blobs, sources)
     files = [
         *(_header(spec, view, kind) for kind in _HEADERS),
@@ -178,6 +180,7 @@ def _operator_files(spec: ModuleSpec, view: Mapping[str, Any]) -> list[EmittedFi
             "text": text,
             "code_memory": operator.code_memory,
             "returns_status": lowered.call.returns_status if lowered.call else True,
+            "init": [render_call(spec.prefix, call) for call in lowered.init],
         }
         stem = f"{spec.prefix}_{lowered.name}"
         op_view = {**view, "op": op}
@@ -268,6 +271,7 @@ def _view(
             "op_type": lowered.op_type,
             "entry": operator.entry,
             "macs": operator.macs,
+            "has_init": bool(lowered.init),
         }
         for lowered, operator in zip(spec.lowered, spec.operators, strict=True)
     ]
@@ -288,6 +292,7 @@ def _view(
         "platform_name": spec.platform_name,
         "core": spec.core,
         "kernels": spec.kernels,
+        "float_kernels": any((op.entry or "").endswith(("_f32", "_f16")) for op in spec.operators),
         "kernel_prefix": spec.kernel_prefix,
         "floor": spec.kernel_floor,
         "floor_number": _floor_number(spec.kernel_floor),
@@ -352,7 +357,7 @@ def _io_view(tensor: ModuleTensor) -> dict[str, Any]:
         "elements": int(np.prod(tensor.shape, dtype=np.int64)),
         "size_bytes": tensor.size_bytes,
         "zero_point": tensor.zero_point,
-        "scale_text": _float_text(tensor.scale),
+        "scale_text": float_literal(tensor.scale),
     }
 
 
@@ -360,12 +365,6 @@ def _soc_name(platform: str) -> str:
     """Gives the part of a board as NSX manifests name it, e.g. ``apollo510`` of ``apollo510_evb``."""
     name = platform.partition("_")[0]
     return {"apollo330mp": "apollo330P"}.get(name, name)
-
-
-def _float_text(value: float) -> str:
-    """Gives a C float literal that reads back to the same 32-bit value."""
-    text = f"{value:.9g}"
-    return f"{text}f" if any(mark in text for mark in ".en") else f"{text}.0f"
 
 
 def _floor_number(floor: str) -> int:

@@ -186,6 +186,13 @@ class ModelConfig(StrictModel):
     type: Literal["tflite", "litert"] | None = Field(
         None, description="Model format; by default the file suffix decides"
     )
+    precision: Literal["model", "float16"] = Field(
+        "model",
+        description=(
+            "model: each tensor in the model's own type, float16 weights of a float32 model as float32; float16: "
+            "float32 tensors, inputs and outputs included, become float16, on cores that compute in FP16"
+        ),
+    )
     name: str = Field("model", description="Name of the model in generated documentation")
     description: str | None = Field(
         None, description="One sentence about the model; by default the file's own description"

@@ -79,3 +79,98 @@ class SoftmaxAttributes:
 @dataclass(frozen=True)
 class ReshapeAttributes:
     """Options of RESHAPE; the output tensor's shape says all that is needed."""
+
+
+@dataclass(frozen=True)
+class LeakyReluAttributes:
+    """Options of LEAKY_RELU."""
+
+    alpha: float
+
+
+@dataclass(frozen=True)
+class AxisAttributes:
+    """Options of CONCATENATION, PACK, UNPACK and GATHER.
+
+    Attributes:
+        axis: The dimension; negative ones count from the end.
+        activation: Fused activation; CONCATENATION only.
+        batch_dims: Leading dimensions that the indices share with the data; GATHER only.
+    """
+
+    axis: int
+    activation: Activation = "NONE"
+    batch_dims: int = 0
+
+
+@dataclass(frozen=True)
+class MirrorPadAttributes:
+    """Options of MIRROR_PAD; ``symmetric`` repeats the edge, reflection does not."""
+
+    symmetric: bool
+
+
+@dataclass(frozen=True)
+class SliceAttributes:
+    """Options of STRIDED_SLICE: one bit for each dimension in each mask."""
+
+    begin_mask: int
+    end_mask: int
+    ellipsis_mask: int
+    new_axis_mask: int
+    shrink_axis_mask: int
+    offset: bool
+
+
+@dataclass(frozen=True)
+class BlockAttributes:
+    """Options of SPACE_TO_DEPTH and DEPTH_TO_SPACE."""
+
+    block: int
+
+
+@dataclass(frozen=True)
+class ResizeAttributes:
+    """Options of RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR."""
+
+    align_corners: bool
+    half_pixel_centers: bool
+
+
+@dataclass(frozen=True)
+class ReduceAttributes:
+    """Options of MEAN, SUM, REDUCE_MAX and REDUCE_MIN."""
+
+    keep_dims: bool
+
+
+@dataclass(frozen=True)
+class TransposeConvolutionAttributes:
+    """Options of TRANSPOSE_CONV."""
+
+    padding: Padding
+    stride_h: int
+    stride_w: int
+    activation: Activation
+
+
+@dataclass(frozen=True)
+class SvdfAttributes:
+    """Options of SVDF."""
+
+    rank: int
+    activation: Activation
+
+
+@dataclass(frozen=True)
+class VariableAttributes:
+    """Options of VAR_HANDLE: handles of one name stand for one variable."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class CallAttributes:
+    """Options of CALL_ONCE."""
+
+    subgraph: int

@@ -57,7 +57,8 @@ class Tensor:
         shape: Shape as the file gives it (a scalar has the empty shape); a supported model has no dimension below 1.
         dtype: Element type.
         quantization: Affine quantization, or None for plain numbers.
-        data: The payload of a constant in ``shape``, or None for a computed tensor. Never written to.
+        data: The payload of a constant in ``shape``, int4 values as int8, or None for a computed tensor. Never written
+            to.
         is_variable: Whether the tensor keeps its value from one inference to the next.
     """
 
@@ -115,6 +116,7 @@ class Graph:
         inputs: Ids of the model's inputs, in order.
         outputs: Ids of the model's outputs, in order.
         description: The text that the model carries about itself; may be empty.
+        initializers: Subgraphs that CALL_ONCE operators name, by index.
     """
 
     subgraph: int
@@ -123,6 +125,7 @@ class Graph:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     description: str = field(default="")
+    initializers: Mapping[int, Graph] = field(default_factory=dict)
 
     def tensor(self, tensor_id: str | None) -> Tensor:
         """Gives the tensor of an id that must exist.

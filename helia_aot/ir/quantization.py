@@ -18,6 +18,10 @@ from helia_aot.ir.graph import Quantization
 _Q31_ONE = 1 << 31
 ADD_LEFT_SHIFT_S8 = 20
 """Headroom that TFLite Micro gives both inputs of an int8 addition before it rescales them."""
+ADD_LEFT_SHIFT_S16 = 15
+"""The same for int16."""
+SIGMOID_SCALE = 4096.0 * 3.0
+"""Inverse scale of the samples that LOGISTIC and TANH read for int16."""
 SOFTMAX_INTEGER_BITS = 5
 """Integer bits of the scaled input difference in TFLite's fixed-point softmax."""
 
@@ -108,14 +112,17 @@ def activation_range(
 
 
 def addition_parameters(
-    first: Quantization, second: Quantization, output: Quantization
+    first: Quantization,
+    second: Quantization,
+    output: Quantization,
+    left_shift: int = ADD_LEFT_SHIFT_S8,
 ) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
-    """Gives ``(multiplier, shift)`` of the first input, the second input and the output of an addition."""
+    """Gives ``(multiplier, shift)`` of the inputs and the output of an addition or a subtraction."""
     twice_max = 2.0 * max(first.scale, second.scale)
     return (
         quantize_multiplier(first.scale / twice_max),
         quantize_multiplier(second.scale / twice_max),
-        quantize_multiplier(twice_max / ((1 << ADD_LEFT_SHIFT_S8) * output.scale)),
+        quantize_multiplier(twice_max / ((1 << left_shift) * output.scale)),
     )
 
 
@@ -138,3 +145,48 @@ def softmax_parameters(beta: float, input_scale: float) -> tuple[int, int, int]:
     multiplier, shift = quantize_multiplier(factor)
     reach = ((1 << SOFTMAX_INTEGER_BITS) - 1) * (1 << (31 - SOFTMAX_INTEGER_BITS))
     return multiplier, shift, -math.floor(reach / (1 << shift))
+
+
+def multiplication_parameters(
+    first: Quantization, second: Quantization, output: Quantization
+) -> tuple[int, int]:
+    """Gives multiplier and shift of the product of two quantized numbers."""
+    return quantize_multiplier(first.scale * second.scale / output.scale)
+
+
+def rescale_parameters(input_q: Quantization, output_q: Quantization) -> tuple[int, int]:
+    """Gives multiplier and shift from one scale to another, in double precision."""
+    return quantize_multiplier(input_q.scale / output_q.scale)
+
+
+def mean_parameters(input_q: Quantization, output_q: Quantization, count: int) -> tuple[int, int]:
+    """Gives multiplier and shift that turn a sum of ``count`` quantized numbers into their mean."""
+    multiplier, shift = rescale_parameters(input_q, output_q)
+    extra = min(count.bit_length() - 1, 32, 31 + shift)
+    return (multiplier << extra) // count, shift - extra
+
+
+def sigmoid_parameters_s16(input_scale: float, free_shifts: tuple[int, ...]) -> tuple[int, int]:
+    """Gives multiplier and left shift of int16 LOGISTIC or TANH.
+
+    Args:
+        input_scale: Scale of the input.
+        free_shifts: Left shifts of a power-of-two scale that need no multiplier: ``(0,)`` for LOGISTIC, ``(0, 1)`` for
+            TANH.
+    """
+    # TFLite accepts a scale as a power of two when its logarithm is within 1e-3 of a whole number.
+    logarithm = math.log2(input_scale)
+    if abs(logarithm - round(logarithm)) < 1e-3:
+        shift = 12 + round(logarithm)
+        if shift in free_shifts:
+            return 0, shift
+    multiplier, shift = input_scale * SIGMOID_SCALE, 0
+    while multiplier <= 32767.0 / 2.0 and shift <= 30:
+        shift += 1
+        multiplier *= 2.0
+    return int(multiplier), shift
+
+
+def softmax_parameters_s16(beta: float, input_scale: float) -> tuple[int, int]:
+    """Gives multiplier and shift that bring an int16 difference of -10 to -65535."""
+    return quantize_multiplier(input_scale * float(np.float32(beta)) / (10.0 / 65535.0))

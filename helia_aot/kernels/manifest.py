@@ -14,7 +14,13 @@ from importlib.resources import files
 
 from helia_aot.errors import InvariantError, Problem
 
-INCLUDE_FILES = ("helia_nn_symbols.h", "arm_nn_types.h", "arm_nnfunctions.h")
+INCLUDE_FILES = (
+    "helia_nn_symbols.h",
+    "arm_nn_types.h",
+    "arm_nnfunctions.h",
+    "arm_nn_types_flt.h",
+    "arm_nnfunctions_flt.h",
+)
 """The interface headers, in the order of inclusion; a bundled module carries all, the first one generated."""
 
 DIALECT_MACRO = "HELIA_NN_DIALECT_NS_CMSIS_NN"
@@ -32,6 +38,7 @@ _FUNCTION = re.compile(
 )
 _INCLUDE = re.compile(r'^#include "(\w+\.h)"', re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_FLOAT_LAYER = re.compile(r"arm_(convolve|depthwise|fully_connected|avg_pool|max_pool)\w*_f(16|32)")
 _WORD = re.compile(r"\b(?:arm|helia_nn)_\w+")
 
 
@@ -54,8 +61,22 @@ def source_names() -> tuple[str, ...]:
 
 @cache
 def public_entries() -> tuple[str, ...]:
-    """Gives every entry (``arm_*`` function) that the library defines, sorted."""
-    return tuple(sorted(symbol for symbol in _definitions() if symbol.startswith("arm_")))
+    """Gives every entry that the library defines, sorted.
+
+    Entries are the ``arm_*`` functions of the dialect and our own, ``helia_nn_<name>`` in ``helia_nn_<name>.c``.
+    """
+    return tuple(
+        sorted(s for s, name in _definitions().items() if s.startswith("arm_") or name == f"{s}.c")
+    )
+
+
+def is_dialect_entry(entry: str) -> bool:
+    """Says whether an entry belongs to the dialect, so that another library of the dialect can take its place.
+
+    Float convolutions, pools and fully connected layers count as ours: their names are the dialect's, but the fields of
+    their parameter structures and their scratch sizes are not published.
+    """
+    return entry.startswith("arm_") and not _FLOAT_LAYER.fullmatch(entry)
 
 
 def sources_for(entries: Iterable[str]) -> tuple[str, ...]:
@@ -141,9 +162,20 @@ def _im2col_bytes(kernel_height: int, kernel_width: int, input_channels: int) ->
     return 4 * (-(kernel_height * kernel_width * input_channels) // 8 * -8)
 
 
+def _float_columns(element_bytes: int) -> Callable[[int, int, int], int]:
+    """Four columns of a float convolution's windows."""
+
+    def rule(kernel_height: int, kernel_width: int, input_channels: int) -> int:
+        return 4 * kernel_height * kernel_width * input_channels * element_bytes
+
+    return rule
+
+
 _SCRATCH_RULES: Mapping[str, Callable[[int, int, int], int]] = {
     "arm_convolve_s8": _im2col_bytes,
     "arm_convolve_1_x_n_s8": _im2col_bytes,
     "arm_convolve_1x1_out_s8": _im2col_bytes,
+    "arm_convolve_nhwc_f32": _float_columns(4),
+    "arm_convolve_nhwc_f16": _float_columns(2),
 }
 """Entries without a rule need no scratch."""

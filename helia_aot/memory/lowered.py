@@ -42,7 +42,11 @@ def requests_of(
             memory=placed.get(request.id) or _rule_memory(rules, request, "memory"),
             destination_memory=_rule_memory(rules, request, "constant_destination_memory"),
         )
-        for request in _constant_requests(lowered) + _scratch_requests(graph, lowered)
+        for request in (
+            _constant_requests(lowered)
+            + _variable_requests(graph)
+            + _scratch_requests(graph, lowered)
+        )
     ]
 
 
@@ -90,6 +94,20 @@ def _constant_requests(lowered: Sequence[LoweredOperator]) -> list[TensorRequest
             data=constant.data.tobytes(),
         )
         for constant in constants.values()
+    ]
+
+
+def _variable_requests(graph: Graph) -> list[TensorRequest]:
+    """Gives the tensors that keep their values from one run to the next."""
+    read = dict.fromkeys(
+        i for operator in graph.operators for i in operator.inputs if i is not None
+    )
+    return [
+        TensorRequest(
+            id=tensor_id, role="persistent", size_bytes=graph.tensor(tensor_id).size_bytes
+        )
+        for tensor_id in read
+        if graph.tensor(tensor_id).is_variable
     ]
 
 

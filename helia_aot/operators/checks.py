@@ -49,6 +49,50 @@ def check_int8(role: str, tensor: Tensor | None) -> list[str]:
     return check_scales(role, tensor)
 
 
+def check_quantized(
+    role: str,
+    tensor: Tensor | None,
+    dtypes: Sequence[DType] = (DType.INT8, DType.INT16),
+    *,
+    symmetric_int16: bool = True,
+    zero_scale: bool = False,
+) -> list[str]:
+    """Checks for a tensor of some integer types with per-tensor quantization, int16 by default with zero point 0."""
+    if tensor is None:
+        return [f"{role} is absent"]
+    if tensor.dtype not in dtypes:
+        return [f"{role} has type {tensor.dtype}; supported: {', '.join(dtypes)}"]
+    if tensor.quantization is None:
+        return [f"{role} has no quantization"]
+    if tensor.quantization.is_per_channel:
+        return [f"{role} is quantized per channel; supported: per tensor"]
+    if symmetric_int16 and tensor.dtype is DType.INT16 and tensor.quantization.zero_point:
+        return [f"{role} is int16 with zero point {tensor.quantization.zero_point}; supported: 0"]
+    if zero_scale and tensor.quantization.scale == 0:
+        return []
+    return check_scales(role, tensor)
+
+
+def check_same_type(*tensors: Tensor | None) -> list[str]:
+    """Checks that tensors have one element type."""
+    types = list(dict.fromkeys(t.dtype.value for t in tensors if t is not None))
+    return [f"mixes the types {', '.join(types)}"] if len(types) > 1 else []
+
+
+def check_constant(role: str, tensor: Tensor | None) -> list[str]:
+    """Checks that a tensor is known at conversion."""
+    if tensor is None:
+        return [f"{role} is absent"]
+    return [] if tensor.is_constant else [f"{role} is computed; supported: a constant"]
+
+
+def check_shape(role: str, tensor: Tensor, expected: Sequence[int]) -> list[str]:
+    """Checks a tensor's shape against what the operator gives."""
+    if tensor.shape != tuple(expected):
+        return [f"{role} has shape {list(tensor.shape)}; the operator gives {list(expected)}"]
+    return []
+
+
 def check_scales(role: str, tensor: Tensor) -> list[str]:
     """Checks that all scales of a tensor are positive, finite numbers."""
     scales = tensor.quantization.scales if tensor.quantization else ()
@@ -80,12 +124,14 @@ def check_filter(tensor: Tensor | None, *, axis: int, channels: int) -> list[str
     return reasons
 
 
-def check_bias(tensor: Tensor | None, channels: int) -> list[str]:
-    """Checks an optional constant int32 bias with one value for each channel."""
+def check_bias(
+    tensor: Tensor | None, channels: int, dtypes: Sequence[DType] = (DType.INT32,)
+) -> list[str]:
+    """Checks an optional constant bias with one value for each channel."""
     if tensor is None:
         return []
-    if tensor.dtype is not DType.INT32:
-        return [f"bias has type {tensor.dtype}; supported: int32"]
+    if tensor.dtype not in dtypes:
+        return [f"bias has type {tensor.dtype}; supported: {', '.join(dtypes)}"]
     if not tensor.is_constant:
         return ["bias is computed; supported: a constant"]
     if tensor.elements != channels:
@@ -119,6 +165,8 @@ def check_rank(role: str, tensor: Tensor | None, ranks: Sequence[int]) -> list[s
 
 def check_same_quantization(first: Tensor, second: Tensor) -> list[str]:
     """Checks that input and output are quantized alike, as operators that only move or select need it."""
-    if first.quantization != second.quantization:
+    if None not in (first.quantization, second.quantization) and (
+        first.quantization != second.quantization
+    ):
         return ["input and output are quantized differently; supported: the same quantization"]
     return []

@@ -22,6 +22,7 @@ from helia_aot.operators.spec import (
     KnobDomain,
     LoweredOperator,
     Struct,
+    Support,
     Target,
     TensorPointer,
     buffer,
@@ -38,6 +39,12 @@ C16: Final = "arm_convolve_s8_3x3_c16_s1"
 
 class Convolution:
     """The CONV_2D family: int8 with per-tensor or per-channel weights."""
+
+    support = (
+        Support(
+            ("int8",), "constant weights with zero point 0, per tensor or per channel; no groups"
+        ),
+    )
 
     def problems(self, graph: Graph, operator: Operator) -> list[str]:
         """Lists why the convolution cannot be compiled."""

@@ -28,6 +28,7 @@ from helia_aot.operators.spec import (
     KernelCall,
     KnobDomain,
     LoweredOperator,
+    Support,
     Target,
     TensorPointer,
     buffer,
@@ -49,6 +50,8 @@ _WITHOUT_SUMS: Final = (GENERAL, DSP_3X3)
 
 class Depthwise:
     """The DEPTHWISE_CONV_2D family: int8 with per-tensor or per-channel weights."""
+
+    support = (Support(("int8",), "constant weights with zero point 0, per tensor or per channel"),)
 
     def problems(self, graph: Graph, operator: Operator) -> list[str]:
         """Lists why the depthwise convolution cannot be compiled."""

@@ -1,121 +1,259 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ADD: constraints and lowering, with and without broadcasting."""
+"""ADD, SUB, MUL, MINIMUM, MAXIMUM and PRELU of integers: constraints and lowering, with and without broadcasting."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
+from helia_aot.ir.dtypes import DType
 from helia_aot.ir.graph import Graph, Operator, Tensor
-from helia_aot.ir.quantization import ADD_LEFT_SHIFT_S8, activation_range, addition_parameters
+from helia_aot.ir.quantization import (
+    ADD_LEFT_SHIFT_S8,
+    ADD_LEFT_SHIFT_S16,
+    activation_range,
+    addition_parameters,
+    multiplication_parameters,
+    rescale_parameters,
+)
 from helia_aot.operators import checks
 from helia_aot.operators.spec import (
     Argument,
-    Constant,
-    KernelCall,
-    KnobDomain,
     LoweredOperator,
+    Plain,
+    Struct,
+    Support,
     Target,
-    TensorPointer,
-    operator_name,
+    buffer,
+    constants_of,
+    dims,
+    lowered,
+    read_pointer,
     tensor_dims,
+    written_pointer,
 )
 
+_SUFFIX: Final = {DType.INT8: "s8", DType.INT16: "s16"}
+_LEFT_SHIFT: Final = {DType.INT8: ADD_LEFT_SHIFT_S8, DType.INT16: ADD_LEFT_SHIFT_S16}
+_DIMENSIONS: Final = 4
+_BROADCAST: Final = "broadcasts up to 4 dimensions"
 
-class Add:
-    """The ADD family: int8, same shapes or broadcast up to four dimensions."""
+
+def check_operands(graph: Graph, operator: Operator) -> list[str]:
+    """Checks two inputs that broadcast to the output's shape, whatever their type."""
+    first, second, output = _operands(graph, operator)
+    try:
+        shape = np.broadcast_shapes(first.shape, second.shape)
+    except ValueError:
+        return [f"shapes {list(first.shape)} and {list(second.shape)} cannot be broadcast"]
+    reasons = []
+    if shape != output.shape:
+        reasons.append(f"output has shape {list(output.shape)}; its inputs give {list(shape)}")
+    if first.shape != second.shape and len(shape) > _DIMENSIONS:
+        reasons.append(f"broadcasts {len(shape)} dimensions; supported: up to {_DIMENSIONS}")
+    return reasons
+
+
+def operand_dims(first: Tensor, second: Tensor, output: Tensor) -> tuple[Struct, Struct, Struct]:
+    """Gives the extents of both inputs and the output, equal shapes as one run."""
+    if first.shape == second.shape:
+        run = dims(1, 1, 1, output.elements)
+        return run, run, run
+    return tensor_dims(first.shape), tensor_dims(second.shape), tensor_dims(output.shape)
+
+
+class Arithmetic(Plain):
+    """The ADD, SUB and MUL families: int8 and int16, same shapes or broadcast.
+
+    Args:
+        kind: ``add``, ``sub`` or ``mul``.
+    """
+
+    support = (Support(("int8", "int16"), _BROADCAST),)
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
 
     def problems(self, graph: Graph, operator: Operator) -> list[str]:
-        """Lists why the addition cannot be compiled."""
-        reasons = checks.check_count(operator, inputs=(2,))
-        if reasons:
-            return reasons
-        first, second = (graph.tensor(i) for i in operator.inputs)
-        output = graph.tensor(operator.outputs[0])
-        for role, tensor in (("input 0", first), ("input 1", second), ("output", output)):
-            reasons += checks.check_int8(role, tensor)
-        reasons += checks.check_activation(operator.attributes.activation)
-        if reasons:
-            return reasons
-        try:
-            shape = np.broadcast_shapes(first.shape, second.shape)
-        except ValueError:
-            return [f"shapes {list(first.shape)} and {list(second.shape)} cannot be broadcast"]
-        if shape != output.shape:
-            reasons.append(f"output has shape {list(output.shape)}; its inputs give {list(shape)}")
-        if first.shape != second.shape and len(shape) > 4:
-            reasons.append(f"broadcasts {len(shape)} dimensions; supported: up to 4")
-        return reasons
-
-    def macs(self, graph: Graph, operator: Operator) -> int:
-        """Counts none: an addition has no weights."""
-        del graph, operator
-        return 0
-
-    def domains(self, graph: Graph, operator: Operator, target: Target) -> Mapping[str, KnobDomain]:
-        """Gives no knob."""
-        del graph, operator, target
-        return {}
+        """Lists why the operation cannot be compiled."""
+        reasons = _check_pair(graph, operator, zero_scale=self._kind == "mul")
+        return reasons + checks.check_activation(operator.attributes.activation)
 
     def lower(
         self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
     ) -> LoweredOperator:
-        """Makes the addition call."""
+        """Makes the call; int8 additions of equal shapes have an entry of their own."""
         del choices, target
-        first, second = (graph.tensor(i) for i in operator.inputs)
-        output = graph.tensor(operator.outputs[0])
-        same = first.shape == second.shape
-        scaling = _scaling(operator, first, second, output)
-        if same:
+        first, second, output = _operands(graph, operator)
+        before, after = self._scaling(operator, first, second, output)
+        suffix = _SUFFIX[output.dtype]
+        constants = constants_of(first, second)
+        if (self._kind, suffix) == ("add", "s8") and first.shape == second.shape:
             arguments = [
-                Argument("input_1_vect", TensorPointer(first.id, "const int8_t *")),
-                Argument("input_2_vect", TensorPointer(second.id, "const int8_t *")),
-                *scaling[:7],
-                Argument("output", TensorPointer(output.id, "int8_t *")),
-                *scaling[7:],
+                Argument("input_1_vect", read_pointer(first)),
+                Argument("input_2_vect", read_pointer(second)),
+                *before,
+                Argument("output", written_pointer(output)),
+                *after,
                 Argument("block_size", output.elements),
             ]
-        else:
-            arguments = [
-                Argument("input1_data", TensorPointer(first.id, "const int8_t *")),
-                Argument("input1_dims", tensor_dims(first.shape)),
-                Argument("input2_data", TensorPointer(second.id, "const int8_t *")),
-                Argument("input2_dims", tensor_dims(second.shape)),
-                *scaling[:7],
-                Argument("output_data", TensorPointer(output.id, "int8_t *")),
-                Argument("output_dims", tensor_dims(output.shape)),
-                *scaling[7:],
+            return lowered(operator, "arm_elementwise_add_s8", arguments, constants=constants)
+        extents = operand_dims(first, second, output)
+        arguments = [
+            Argument("input1_data", read_pointer(first)),
+            Argument("input1_dims", extents[0]),
+            Argument("input2_data", read_pointer(second)),
+            Argument("input2_dims", extents[1]),
+            *before,
+            Argument("output_data", written_pointer(output)),
+            Argument("output_dims", extents[2]),
+            *after,
+        ]
+        return lowered(operator, f"arm_{self._kind}_{suffix}", arguments, constants=constants)
+
+    def _scaling(
+        self, operator: Operator, first: Tensor, second: Tensor, output: Tensor
+    ) -> tuple[list[Argument], list[Argument]]:
+        """Gives the scalars before the output argument and those after it."""
+        one, two, out = first.quantization, second.quantization, output.quantization
+        assert one is not None
+        assert two is not None
+        assert out is not None
+        low, high = activation_range(operator.attributes.activation, output.dtype, out)
+        if self._kind == "mul":
+            before = [
+                Argument("input1_offset", -one.zero_point),
+                Argument("input2_offset", -two.zero_point),
             ]
-        return LoweredOperator(
-            node_id=operator.node_id,
-            name=operator_name(operator),
-            op_type=operator.op_type,
-            call=KernelCall("arm_elementwise_add_s8" if same else "arm_add_s8", tuple(arguments)),
-            constants=tuple(Constant(t.id, t.data) for t in (first, second) if t.data is not None),
+            factor = multiplication_parameters(one, two, out)
+        else:
+            shift = _LEFT_SHIFT[output.dtype]
+            factor1, factor2, factor = addition_parameters(one, two, out, shift)
+            before = [
+                Argument("input_1_offset", -one.zero_point),
+                Argument("input_1_mult", factor1[0]),
+                Argument("input_1_shift", factor1[1]),
+                Argument("input_2_offset", -two.zero_point),
+                Argument("input_2_mult", factor2[0]),
+                Argument("input_2_shift", factor2[1]),
+                Argument("left_shift", shift),
+            ]
+        after = [
+            Argument("out_offset", out.zero_point),
+            Argument("out_mult", factor[0]),
+            Argument("out_shift", factor[1]),
+            Argument("out_activation_min", low),
+            Argument("out_activation_max", high),
+        ]
+        return before, after
+
+
+class Extremum(Plain):
+    """The MAXIMUM and MINIMUM families: int8 and int16 with one quantization.
+
+    Args:
+        kind: ``maximum`` or ``minimum``.
+    """
+
+    support = (Support(("int8", "int16"), f"inputs and output quantized alike; {_BROADCAST}"),)
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def problems(self, graph: Graph, operator: Operator) -> list[str]:
+        """Lists why the operation cannot be compiled."""
+        reasons = _check_pair(graph, operator)
+        if reasons:
+            return reasons
+        first, second, output = _operands(graph, operator)
+        return checks.check_same_quantization(first, output) or checks.check_same_quantization(
+            second, output
         )
 
+    def lower(
+        self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
+    ) -> LoweredOperator:
+        """Makes the call."""
+        del choices, target
+        first, second, output = _operands(graph, operator)
+        extents = operand_dims(first, second, output)
+        arguments = [
+            Argument("ctx", buffer(None, 0)),
+            Argument("input_1_data", read_pointer(first)),
+            Argument("input_1_dims", extents[0]),
+            Argument("input_2_data", read_pointer(second)),
+            Argument("input_2_dims", extents[1]),
+            Argument("output_data", written_pointer(output)),
+            Argument("output_dims", extents[2]),
+        ]
+        entry = f"arm_{self._kind}_{_SUFFIX[output.dtype]}"
+        return lowered(operator, entry, arguments, constants=constants_of(first, second))
 
-def _scaling(operator: Operator, first: Tensor, second: Tensor, output: Tensor) -> list[Argument]:
-    """Gives the seven scalars before the output argument and the five after it."""
-    assert first.quantization is not None
-    assert second.quantization is not None
-    assert output.quantization is not None
-    one, two, out = addition_parameters(
-        first.quantization, second.quantization, output.quantization
-    )
-    low, high = activation_range(operator.attributes.activation, output.dtype, output.quantization)
-    return [
-        Argument("input_1_offset", -first.quantization.zero_point),
-        Argument("input_1_mult", one[0]),
-        Argument("input_1_shift", one[1]),
-        Argument("input_2_offset", -second.quantization.zero_point),
-        Argument("input_2_mult", two[0]),
-        Argument("input_2_shift", two[1]),
-        Argument("left_shift", ADD_LEFT_SHIFT_S8),
-        Argument("out_offset", output.quantization.zero_point),
-        Argument("out_mult", out[0]),
-        Argument("out_shift", out[1]),
-        Argument("out_activation_min", low),
-        Argument("out_activation_max", high),
-    ]
+
+class Prelu(Plain):
+    """The PRELU family: int8 and int16 with int8 slopes."""
+
+    support = (Support(("int8", "int16"), f"the slopes are int8; {_BROADCAST}"),)
+
+    def problems(self, graph: Graph, operator: Operator) -> list[str]:
+        """Lists why the activation cannot be compiled."""
+        reasons = checks.check_count(operator, inputs=(2,))
+        if reasons:
+            return reasons
+        source, slopes, output = _operands(graph, operator)
+        reasons += checks.check_quantized("input", source)
+        reasons += checks.check_quantized("slopes", slopes, (DType.INT8,))
+        reasons += checks.check_quantized("output", output)
+        reasons += checks.check_same_type(source, output)
+        return reasons or check_operands(graph, operator)
+
+    def lower(
+        self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
+    ) -> LoweredOperator:
+        """Makes the PReLU call."""
+        del choices, target
+        source, slopes, output = _operands(graph, operator)
+        assert source.quantization is not None
+        assert slopes.quantization is not None
+        assert output.quantization is not None
+        identity = rescale_parameters(source.quantization, output.quantization)
+        bent = multiplication_parameters(
+            source.quantization, slopes.quantization, output.quantization
+        )
+        extents = operand_dims(source, slopes, output)
+        arguments = [
+            Argument("input_dims", extents[0]),
+            Argument("input", read_pointer(source)),
+            Argument("alpha_dims", extents[1]),
+            Argument("alpha", read_pointer(slopes)),
+            Argument("input_offset", -source.quantization.zero_point),
+            Argument("alpha_offset", -slopes.quantization.zero_point),
+            Argument("output_offset", output.quantization.zero_point),
+            Argument("output_multiplier_identity", identity[0]),
+            Argument("output_shift_identity", identity[1]),
+            Argument("output_multiplier_alpha", bent[0]),
+            Argument("output_shift_alpha", bent[1]),
+            Argument("output_dims", extents[2]),
+            Argument("output", written_pointer(output)),
+        ]
+        entry = "arm_prelu_s8" if output.dtype is DType.INT8 else "helia_nn_prelu_s16"
+        return lowered(operator, entry, arguments, constants=constants_of(source, slopes))
+
+
+def _operands(graph: Graph, operator: Operator) -> tuple[Tensor, Tensor, Tensor]:
+    first, second = (graph.tensor(i) for i in operator.inputs)
+    return first, second, graph.tensor(operator.outputs[0])
+
+
+def _check_pair(graph: Graph, operator: Operator, *, zero_scale: bool = False) -> list[str]:
+    reasons = checks.check_count(operator, inputs=(2,))
+    if reasons:
+        return reasons
+    tensors: Sequence[Tensor] = _operands(graph, operator)
+    for role, tensor in zip(("input 0", "input 1", "output"), tensors, strict=True):
+        # A factor that is zero throughout may have the scale 0.
+        reasons += checks.check_quantized(role, tensor, zero_scale=zero_scale and role != "output")
+    reasons += checks.check_same_type(*tensors)
+    return reasons or check_operands(graph, operator)

@@ -84,3 +84,8 @@ def window(
 def _axis(padding: Padding, size: int, extent: int, stride: int) -> tuple[int, int]:
     out = -(-size // stride) if padding == "SAME" else (size - extent + stride) // stride
     return out, max(0, ((out - 1) * stride + extent - size) // 2)
+
+
+def stride_padding(padding: Padding, size: int, extent: int, stride: int) -> int:
+    """Gives the padding before a dimension of ``size`` that a window of ``extent`` walks with a stride."""
+    return _axis(padding, size, extent, stride)[1]

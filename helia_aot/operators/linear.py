@@ -17,6 +17,7 @@ from helia_aot.operators.spec import (
     KnobDomain,
     LoweredOperator,
     Struct,
+    Support,
     Target,
     TensorPointer,
     buffer,
@@ -28,6 +29,13 @@ from helia_aot.operators.spec import (
 
 class FullyConnected:
     """The FULLY_CONNECTED family: int8 with per-tensor or per-channel weights."""
+
+    support = (
+        Support(
+            ("int8",),
+            "constant weights with zero point 0, per tensor or per channel",
+        ),
+    )
 
     def problems(self, graph: Graph, operator: Operator) -> list[str]:
         """Lists why the layer cannot be compiled."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from helia_aot.ir.dtypes import DType
 from helia_aot.ir.graph import Graph, Operator
 from helia_aot.ir.quantization import activation_range
 from helia_aot.operators import checks
@@ -13,28 +14,32 @@ from helia_aot.operators.geometry import window
 from helia_aot.operators.spec import (
     Argument,
     KernelCall,
-    KnobDomain,
     LoweredOperator,
+    Plain,
     Struct,
+    Support,
     Target,
-    TensorPointer,
     buffer,
     clamp,
     dims,
     operator_name,
+    read_pointer,
     tile,
+    written_pointer,
 )
 
 
-class Pooling:
-    """The pooling family.
+class Pooling(Plain):
+    """The pooling family: int8 and int16.
 
     Args:
-        entry: The kernel entry of the pool.
+        kind: Name of the kernel entry between ``arm_`` and the element type.
     """
 
-    def __init__(self, entry: str) -> None:
-        self._entry = entry
+    support = (Support(("int8", "int16"), "input and output quantized alike"),)
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
 
     def problems(self, graph: Graph, operator: Operator) -> list[str]:
         """Lists why the pool cannot be compiled."""
@@ -42,7 +47,9 @@ class Pooling:
         if reasons:
             return reasons
         source, output = graph.tensor(operator.inputs[0]), graph.tensor(operator.outputs[0])
-        reasons += checks.check_int8("input", source) + checks.check_int8("output", output)
+        reasons += checks.check_quantized("input", source)
+        reasons += checks.check_quantized("output", output)
+        reasons += checks.check_same_type(source, output)
         reasons += checks.check_rank("input", source, (4,))
         reasons += checks.check_activation(operator.attributes.activation)
         reasons += checks.check_steps(operator.attributes)
@@ -52,16 +59,6 @@ class Pooling:
         options = operator.attributes
         geometry = window(options, source.shape, options.filter_h, options.filter_w)
         return reasons + check_output(output, geometry, source.shape[3])
-
-    def macs(self, graph: Graph, operator: Operator) -> int:
-        """Counts none: a pool has no weights."""
-        del graph, operator
-        return 0
-
-    def domains(self, graph: Graph, operator: Operator, target: Target) -> Mapping[str, KnobDomain]:
-        """Gives no knob."""
-        del graph, operator, target
-        return {}
 
     def lower(
         self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
@@ -81,18 +78,24 @@ class Pooling:
                 ("activation", clamp(low, high)),
             ),
         )
+        suffix = "s8" if output.dtype is DType.INT8 else "s16"
+        names = (
+            ("src", "dst")
+            if (self._kind, suffix) == ("max_pool", "s16")
+            else ("input_data", "output_data")
+        )
         arguments = (
             Argument("ctx", buffer(None, 0)),
             Argument("pool_params", params),
             Argument("input_dims", dims(*source.shape)),
-            Argument("input_data", TensorPointer(source.id, "const int8_t *")),
+            Argument(names[0], read_pointer(source)),
             Argument("filter_dims", dims(1, options.filter_h, options.filter_w, 1)),
             Argument("output_dims", dims(*output.shape)),
-            Argument("output_data", TensorPointer(output.id, "int8_t *")),
+            Argument(names[1], written_pointer(output)),
         )
         return LoweredOperator(
             node_id=operator.node_id,
             name=operator_name(operator),
             op_type=operator.op_type,
-            call=KernelCall(self._entry, arguments),
+            call=KernelCall(f"arm_{self._kind}_{suffix}", arguments),
         )

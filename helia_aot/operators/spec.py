@@ -14,7 +14,8 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
-from helia_aot.ir.graph import Graph, Operator
+from helia_aot.ir.dtypes import DType
+from helia_aot.ir.graph import Graph, Operator, Tensor
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,12 @@ class Target:
     Attributes:
         mve: Whether the core has the M-profile vector extension.
         dsp: Whether the core has the DSP extension.
+        fp16: Whether the core computes in FP16.
     """
 
     mve: bool
     dsp: bool
+    fp16: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,34 @@ class Struct:
     fields: tuple[tuple[str, Value], ...]
 
 
-Value = int | TensorPointer | Struct
-"""What a field or an argument can hold."""
+@dataclass(frozen=True)
+class Array:
+    """Numbers or addresses that a kernel reads as a C array.
+
+    Attributes:
+        c_type: Qualified C type of an element, e.g. ``const int32_t`` or ``const void *const``.
+        values: The elements; at least one.
+    """
+
+    c_type: str
+    values: tuple[int | TensorPointer, ...]
+
+
+Value = int | float | TensorPointer | Struct | Array
+"""What a field or an argument can hold; a float is written as a 32-bit literal."""
+
+
+@dataclass(frozen=True)
+class Support:
+    """One line of what a family takes, for the generated page of operators.
+
+    Attributes:
+        types: Element types by their numpy names, e.g. ``("int8", "int16")``.
+        limits: What is not taken, as half a sentence; empty for no limit beyond the operator's own rules.
+    """
+
+    types: tuple[str, ...]
+    limits: str = ""
 
 
 @dataclass(frozen=True)
@@ -140,6 +169,9 @@ class LoweredOperator:
         constants: Constants that the call reads, in the order in which the arena lays them out.
         scratch_bytes: Size of the operator's scratch buffer; 0 for none.
         alias: Output tensor id -> input tensor id that shares its storage.
+        init: Calls that run once before the first run, in order; they give variables their first values.
+        weight_layout: How the float weights of a matrix product lie in memory, ``standard`` or ``packed``; empty for
+            operators without the choice.
     """
 
     node_id: str
@@ -149,6 +181,8 @@ class LoweredOperator:
     constants: tuple[Constant, ...] = ()
     scratch_bytes: int = 0
     alias: Mapping[str, str] = field(default_factory=dict)
+    init: tuple[KernelCall, ...] = ()
+    weight_layout: str = ""
 
     @property
     def scratch_id(self) -> str:
@@ -158,6 +192,11 @@ class LoweredOperator:
 
 class OperatorFamily(Protocol):
     """What every operator family offers. Implementations hold no state."""
+
+    @property
+    def support(self) -> tuple[Support, ...]:
+        """What the family takes, in words; :meth:`problems` is the rule."""
+        ...
 
     def problems(self, graph: Graph, operator: Operator) -> list[str]:
         """Lists why the operator cannot be compiled; empty when it can."""
@@ -187,6 +226,66 @@ class HasFixedChoices(Protocol):
     ) -> Mapping[str, FixedDomain]:
         """Gives the fixed choices of the operator by name, for chosen knob values."""
         ...
+
+
+class Plain:
+    """What families share whose operators have no weights and no choice of kernel."""
+
+    def macs(self, graph: Graph, operator: Operator) -> int:
+        """Counts none: there are no weights."""
+        del graph, operator
+        return 0
+
+    def domains(self, graph: Graph, operator: Operator, target: Target) -> Mapping[str, KnobDomain]:
+        """Gives no knob."""
+        del graph, operator, target
+        return {}
+
+
+_C_TYPES = {DType.FLOAT32: "float", DType.FLOAT16: "float16_t", DType.BOOL: "bool"}
+
+
+def c_type(dtype: DType) -> str:
+    """Gives the C type of an element, e.g. ``int8_t``."""
+    return _C_TYPES.get(dtype, f"{dtype.value}_t")
+
+
+def read_pointer(tensor: Tensor) -> TensorPointer:
+    """Gives the address of a tensor that a kernel reads."""
+    return TensorPointer(tensor.id, f"const {c_type(tensor.dtype)} *")
+
+
+def written_pointer(tensor: Tensor) -> TensorPointer:
+    """Gives the address of a tensor that a kernel writes."""
+    return TensorPointer(tensor.id, f"{c_type(tensor.dtype)} *")
+
+
+def integers(values: Sequence[int]) -> Array:
+    """Gives an array of int32 numbers."""
+    return Array("const int32_t", tuple(int(value) for value in values))
+
+
+def constants_of(*tensors: Tensor | None) -> tuple[Constant, ...]:
+    """Gives the constants among the tensors that a call reads as they are."""
+    return tuple(Constant(t.id, t.data) for t in tensors if t is not None and t.data is not None)
+
+
+def lowered(
+    operator: Operator,
+    entry: str,
+    arguments: Sequence[Argument],
+    *,
+    constants: Sequence[Constant] = (),
+    returns_status: bool = True,
+) -> LoweredOperator:
+    """Gives an operator that is one kernel call without scratch."""
+    return LoweredOperator(
+        node_id=operator.node_id,
+        name=operator_name(operator),
+        op_type=operator.op_type,
+        call=KernelCall(entry, tuple(arguments), returns_status),
+        constants=tuple(constants),
+    )
 
 
 def operator_name(operator: Operator) -> str:

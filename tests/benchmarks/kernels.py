@@ -29,6 +29,10 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "tests"), str(REPOSITORY / "tests" / "kernels")]
 
 from conv_cases import ConvShape, conv_case, same, valid  # noqa: E402
+from flt_cases import DTYPE, Conv  # noqa: E402
+from flt_cases import conv_case as float_conv_case  # noqa: E402
+from flt_cases import depthwise_case as float_depthwise_case  # noqa: E402
+from flt_cases import linear_case as float_linear_case  # noqa: E402
 from harness import TARGETS, Case, build, decode, run_command  # noqa: E402
 from test_depthwise_conv_s8 import depthwise_case, plain, takes  # noqa: E402
 from test_fully_connected_s8 import Linear, linear_case  # noqa: E402
@@ -63,6 +67,14 @@ class Row:
     case: Case
     expected: np.ndarray
     macs: int
+    dtype: type = np.int8
+    tolerance: float = 0.0
+    note: str = ""
+
+    def accepts(self, output: np.ndarray) -> bool:
+        """Whether an output is the expected one, float32 within the tolerance (of the largest magnitude)."""
+        error = np.abs(output.astype(np.float64) - self.expected.reshape(-1)).max()
+        return bool(error <= self.tolerance * np.abs(self.expected).max())
 
 
 def conv(layer: str, shape: ConvShape, *entries: str) -> Iterator[Row]:
@@ -90,7 +102,54 @@ def linear(layer: str, inputs: int, outputs: int) -> Iterator[Row]:
     yield Row(layer, case, expected, inputs * outputs)
 
 
+def floating(layer: str, shape: Conv, *, depthwise: bool = False) -> Iterator[Row]:
+    """A layer in both float types; matrix products with the standard and the packed weight layout."""
+    entry = "arm_convolve_1x1_nhwc" if shape.kernel == (1, 1) else "arm_convolve_nhwc"
+    taps = shape.kernel[0] * shape.kernel[1]
+    for suffix in ("f32", "f16"):
+        for packed in (False,) if depthwise else (False, True):
+            case, expected = (
+                float_depthwise_case(suffix, shape)
+                if depthwise
+                else float_conv_case(entry, suffix, shape, packed=packed)
+            )
+            macs = expected.size * taps * (1 if depthwise else shape.cin)
+            tolerance = 1e-5 if suffix == "f32" else 0.0
+            note = "packed" if packed else ""
+            yield Row(f"{layer}, {suffix}", case, expected, macs, DTYPE[suffix], tolerance, note)
+
+
+def float_linear(layer: str, inputs: int, outputs: int) -> Iterator[Row]:
+    for suffix in ("f32", "f16"):
+        case, expected = float_linear_case(suffix, 1, inputs, outputs, packed=False)
+        tolerance = 1e-5 if suffix == "f32" else 0.0
+        yield Row(f"{layer}, {suffix}", case, expected, inputs * outputs, DTYPE[suffix], tolerance)
+
+
+def float_rows() -> Iterator[Row]:
+    square = {"kernel": (3, 3), "padding": (1, 1)}
+    yield from floating("1x1, 32->32, 1x256", Conv(size=(1, 256), cin=32, cout=32))
+    yield from floating("1x1, 64->64, 25x5", Conv(size=(25, 5), cin=64, cout=64))
+    yield from floating("1x1, 128->128, 6x6", Conv(size=(6, 6), cin=128, cout=128))
+    yield from floating("3x3, 3->16, 16x16", Conv(size=(16, 16), cin=3, cout=16, **square))
+    yield from floating("3x3, 16->16, 16x16", Conv(size=(16, 16), cin=16, cout=16, **square))
+    yield from floating(
+        "dw 3x3, 64, 25x5", Conv(size=(25, 5), cin=64, cout=64, **square), depthwise=True
+    )
+    yield from floating(
+        "dw 3x3, 32, s2, 24x24",
+        Conv(size=(24, 24), cin=32, cout=32, stride=(2, 2), **square),
+        depthwise=True,
+    )
+    yield from float_linear("fc, 640->128", 640, 128)
+
+
 def all_rows() -> Iterator[Row]:
+    yield from int8_rows()
+    yield from float_rows()
+
+
+def int8_rows() -> Iterator[Row]:
     square = {"kernel": (3, 3)}
     half = {"kernel": (3, 3), "stride": (2, 2)}
     yield from conv(
@@ -170,8 +229,8 @@ def measure(rows: list[Row]) -> list[int]:
         outcomes = decode((folder / "results.bin").read_bytes(), len(rows))
         timing = read_timing(report)
     for row, outcome in zip(rows, outcomes, strict=True):
-        same_output = np.array_equal(outcome.array(), row.expected.reshape(-1))
-        if outcome.status != 0 or outcome.problems or not same_output:
+        accepted = row.accepts(outcome.array(row.dtype))
+        if outcome.status != 0 or outcome.problems or not accepted:
             raise SystemExit(f"{row.layer} {row.case.entry}: wrong output {outcome.problems}")
     if timing.unknown_instructions:
         note = f"{timing.unknown_instructions} instructions unknown to the timing model"
@@ -199,7 +258,7 @@ def main() -> None:
         first = general.setdefault(row.layer, cycles)
         table.add_row(
             row.layer,
-            row.case.entry,
+            f"{row.case.entry} {row.note}".rstrip(),
             f"{cycles:,}",
             f"{row.macs / cycles:.2f}",
             f"{cycles / row.expected.size:.2f}",

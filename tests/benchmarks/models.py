@@ -46,7 +46,11 @@ SILICON_CYCLES = {
 def measure(path: Path, platform: str, runner: Runner, kernel: str | None) -> tuple[int, int, str]:
     """Gives modelled cycles, MACs, and how the outputs compare with the golden ones."""
     config = ConvertConfig.model_validate(
-        {"model": {"path": path}, "platform": {"name": platform}, "optimization": {"kernel": kernel}}
+        {
+            "model": {"path": path},
+            "platform": {"name": platform},
+            "optimization": {"kernel": kernel},
+        }
     )
     conversion = convert(config)
     module = conversion.module
@@ -68,7 +72,9 @@ def measure(path: Path, platform: str, runner: Runner, kernel: str | None) -> tu
 
 def main() -> None:
     """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("models", nargs="*", type=Path)
     parser.add_argument("--platform", default="apollo510_evb")
     arguments = parser.parse_args()

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from host_module import build_module, run_program
+from micro_reference import micro_outputs
 from tflite_models import ModelBuilder
 
 from helia_aot.api import convert
@@ -66,17 +66,6 @@ def build_model(seed: int) -> tuple[bytes, tuple[int, ...]]:
     )  # fmt: skip
     probabilities = model.softmax(dense, name="probabilities")
     return model.build(inputs=[x], outputs=[probabilities, averaged]), shape
-
-
-def micro_outputs(model: bytes, image: np.ndarray) -> list[np.ndarray]:
-    if sys.platform != "linux":
-        pytest.skip("TFLite Micro's Python package is made for Linux")
-    from tflite_micro import runtime  # type: ignore[import-untyped]
-
-    interpreter = runtime.Interpreter.from_bytes(model)
-    interpreter.set_input(image, 0)
-    interpreter.invoke()
-    return [interpreter.get_output(i) for i in range(2)]
 
 
 @pytest.mark.parametrize("platform", ["apollo510_evb", "host"])

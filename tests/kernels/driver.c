@@ -266,6 +266,9 @@ static int32_t run_other_buffer_sizes(const call_t *call)
     return 0;
 }
 
+#include "driver_flt.h"
+#include "driver_integer.h"
+
 #define ENTRY(name)          \
     {                        \
         #name, run_##name    \
@@ -304,6 +307,8 @@ static const struct
     ENTRY(arm_elementwise_add_s8),
     ENTRY(arm_softmax_s8),
     ENTRY(arm_reshape_s8),
+    ALL_FLT_ENTRIES,
+    INTEGER_ENTRIES,
 };
 
 /* ---- memory and files: host and target ----------------------------------------------------------------------------------- */

@@ -139,7 +139,7 @@ def require(target: Target) -> None:
 def build(target: Target, extra_flags: Sequence[str] = ()) -> Path:
     """Builds the driver with all kernel sources; built once for the same text and flags."""
     sources = [HERE / "driver.c", *sorted((KERNELS / "src").glob("*.c"))]
-    headers = sorted([*KERNELS.glob("*/*.h"), *HERE.glob("*.ld")])
+    headers = sorted([*KERNELS.glob("*/*.h"), *HERE.glob("*.h"), *HERE.glob("*.ld")])
     command = [target.compiler, *target.flags, *WARNINGS, *extra_flags]
     command += [f"-I{KERNELS / 'include'}", f"-I{KERNELS / 'src'}"]
     if target.machine:
@@ -216,6 +216,40 @@ def check_cases(target_name: str, cases: Sequence[Case], expected: Sequence[np.n
     assert not failures, (
         f"{len(failures)} of {len(cases)} cases fail on {target_name}:\n" + "\n".join(failures[:5])
     )
+
+
+def check_close(
+    target_name: str,
+    cases: Sequence[Case],
+    expected: Sequence[np.ndarray],
+    dtype: type,
+    tolerance: float,
+) -> float:
+    """Runs the cases and compares with wide floats; gives the largest error, relative to the expected array's range.
+
+    The range of an array is its largest magnitude, at least 1e-30.
+    """
+    failures, largest = [], 0.0
+    for index, (case, outcome, want) in enumerate(
+        zip(cases, run_cases(target_name, cases), expected, strict=True)
+    ):
+        got = outcome.array(dtype).astype(np.float64)
+        scale = max(float(np.abs(want).max()), 1e-30)
+        error = float(np.abs(got - want.reshape(-1)).max()) / scale
+        largest = max(largest, error)
+        if outcome.status != SUCCESS or outcome.problems or not error <= tolerance:
+            failures.append(
+                f"case {index} {case.entry} params {list(case.params)} "
+                f"tensors {[None if t is None else t.shape for t in case.tensors]}: "
+                f"status {outcome.status}, error {error:.3g} of the range, {outcome.problems}"
+            )
+    print(  # noqa: T201 - shown by pytest -s
+        f"{target_name}: largest error {largest:.3g} of the range in {len(cases)} cases"
+    )
+    assert not failures, (
+        f"{len(failures)} of {len(cases)} cases fail on {target_name}:\n" + "\n".join(failures[:5])
+    )
+    return largest
 
 
 def check_everywhere(cases: Sequence[Case], expected: Sequence[np.ndarray]) -> None:

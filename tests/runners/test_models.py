@@ -45,7 +45,10 @@ def test_m55_computes_the_recorded_outputs(name, models_dir):
     check_samples(conversion, models_dir, name, 1, ONCE)
 
 
-@pytest.mark.parametrize("name", ["kws_ref_model", "ad01_int8", "hello_world_int8"])
+@pytest.mark.parametrize(
+    "name",
+    ["kws_ref_model", "ad01_int8", "hello_world_int8", "test_conv_model", "nnid", "mww_hey_jarvis"],
+)
 def test_m4_computes_the_recorded_outputs(name, models_dir):
     conversion = converted(models_dir, name, "apollo4p_evb")
     check_samples(conversion, models_dir, name, 1, ONCE)

@@ -10,13 +10,24 @@ import tflite
 
 from helia_aot.ir.attributes import (
     Activation,
+    AxisAttributes,
     BinaryAttributes,
+    BlockAttributes,
+    CallAttributes,
     ConvolutionAttributes,
     FullyConnectedAttributes,
+    LeakyReluAttributes,
+    MirrorPadAttributes,
     Padding,
     PoolAttributes,
+    ReduceAttributes,
     ReshapeAttributes,
+    ResizeAttributes,
+    SliceAttributes,
     SoftmaxAttributes,
+    SvdfAttributes,
+    TransposeConvolutionAttributes,
+    VariableAttributes,
 )
 
 _ACTIVATIONS: Final[dict[int, Activation]] = {
@@ -120,13 +131,6 @@ def _fully_connected(table: Any) -> FullyConnectedAttributes:
     )
 
 
-def _add(table: Any) -> BinaryAttributes:
-    if table is None:
-        return BinaryAttributes("NONE")
-    options = _options(tflite.AddOptions, table)
-    return BinaryAttributes(_activation(options.FusedActivationFunction()))
-
-
 def _softmax(table: Any) -> SoftmaxAttributes:
     return SoftmaxAttributes(float(_options(tflite.SoftmaxOptions, table).Beta()))
 
@@ -135,13 +139,132 @@ def _reshape(_table: Any) -> ReshapeAttributes:
     return ReshapeAttributes()
 
 
+def _binary(kind: Any) -> Callable[[Any], BinaryAttributes]:
+    """Gives the decoder of an element-wise operator, whose options may be missing."""
+
+    def decode(table: Any) -> BinaryAttributes:
+        if table is None:
+            return BinaryAttributes("NONE")
+        return BinaryAttributes(_activation(_options(kind, table).FusedActivationFunction()))
+
+    return decode
+
+
+def _leaky_relu(table: Any) -> LeakyReluAttributes:
+    return LeakyReluAttributes(float(_options(tflite.LeakyReluOptions, table).Alpha()))
+
+
+def _concatenation(table: Any) -> AxisAttributes:
+    options = _options(tflite.ConcatenationOptions, table)
+    return AxisAttributes(options.Axis(), _activation(options.FusedActivationFunction()))
+
+
+def _pack(table: Any) -> AxisAttributes:
+    return AxisAttributes(_options(tflite.PackOptions, table).Axis())
+
+
+def _unpack(table: Any) -> AxisAttributes:
+    return AxisAttributes(_options(tflite.UnpackOptions, table).Axis())
+
+
+def _gather(table: Any) -> AxisAttributes:
+    options = _options(tflite.GatherOptions, table)
+    return AxisAttributes(options.Axis(), batch_dims=options.BatchDims())
+
+
+def _mirror_pad(table: Any) -> MirrorPadAttributes:
+    mode = _options(tflite.MirrorPadOptions, table).Mode()
+    return MirrorPadAttributes(mode == tflite.MirrorPadMode.SYMMETRIC)
+
+
+def _strided_slice(table: Any) -> SliceAttributes:
+    options = _options(tflite.StridedSliceOptions, table)
+    return SliceAttributes(
+        begin_mask=options.BeginMask(),
+        end_mask=options.EndMask(),
+        ellipsis_mask=options.EllipsisMask(),
+        new_axis_mask=options.NewAxisMask(),
+        shrink_axis_mask=options.ShrinkAxisMask(),
+        offset=bool(options.Offset()),
+    )
+
+
+def _space_to_depth(table: Any) -> BlockAttributes:
+    return BlockAttributes(_options(tflite.SpaceToDepthOptions, table).BlockSize())
+
+
+def _depth_to_space(table: Any) -> BlockAttributes:
+    return BlockAttributes(_options(tflite.DepthToSpaceOptions, table).BlockSize())
+
+
+def _resize(kind: Any) -> Callable[[Any], ResizeAttributes]:
+    def decode(table: Any) -> ResizeAttributes:
+        options = _options(kind, table)
+        return ResizeAttributes(bool(options.AlignCorners()), bool(options.HalfPixelCenters()))
+
+    return decode
+
+
+def _reducer(table: Any) -> ReduceAttributes:
+    return ReduceAttributes(bool(_options(tflite.ReducerOptions, table).KeepDims()))
+
+
+def _transpose_conv(table: Any) -> TransposeConvolutionAttributes:
+    options = _options(tflite.TransposeConvOptions, table)
+    return TransposeConvolutionAttributes(
+        padding=_padding(options.Padding()),
+        stride_h=_positive(options.StrideH(), "stride height"),
+        stride_w=_positive(options.StrideW(), "stride width"),
+        activation=_activation(options.FusedActivationFunction()),
+    )
+
+
+def _svdf(table: Any) -> SvdfAttributes:
+    options = _options(tflite.SVDFOptions, table)
+    return SvdfAttributes(options.Rank(), _activation(options.FusedActivationFunction()))
+
+
+def _var_handle(table: Any) -> VariableAttributes:
+    options = _options(tflite.VarHandleOptions, table)
+    parts = [
+        part.decode("utf-8", errors="replace") if part else ""
+        for part in (options.Container(), options.SharedName())
+    ]
+    return VariableAttributes("/".join(parts))
+
+
+def _call_once(table: Any) -> CallAttributes:
+    return CallAttributes(_options(tflite.CallOnceOptions, table).InitSubgraphIndex())
+
+
 _DECODERS: Final[dict[str, Callable[[Any], Any]]] = {
-    "ADD": _add,
+    "ADD": _binary(tflite.AddOptions),
     "AVERAGE_POOL_2D": _pool,
+    "CALL_ONCE": _call_once,
+    "CONCATENATION": _concatenation,
     "CONV_2D": _convolution,
     "DEPTHWISE_CONV_2D": _depthwise,
+    "DEPTH_TO_SPACE": _depth_to_space,
     "FULLY_CONNECTED": _fully_connected,
+    "GATHER": _gather,
+    "LEAKY_RELU": _leaky_relu,
     "MAX_POOL_2D": _pool,
+    "MEAN": _reducer,
+    "MIRROR_PAD": _mirror_pad,
+    "MUL": _binary(tflite.MulOptions),
+    "PACK": _pack,
+    "REDUCE_MAX": _reducer,
+    "REDUCE_MIN": _reducer,
     "RESHAPE": _reshape,
+    "RESIZE_BILINEAR": _resize(tflite.ResizeBilinearOptions),
+    "RESIZE_NEAREST_NEIGHBOR": _resize(tflite.ResizeNearestNeighborOptions),
     "SOFTMAX": _softmax,
+    "SPACE_TO_DEPTH": _space_to_depth,
+    "STRIDED_SLICE": _strided_slice,
+    "SUB": _binary(tflite.SubOptions),
+    "SUM": _reducer,
+    "SVDF": _svdf,
+    "TRANSPOSE_CONV": _transpose_conv,
+    "UNPACK": _unpack,
+    "VAR_HANDLE": _var_handle,
 }

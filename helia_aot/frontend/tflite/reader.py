@@ -131,6 +131,19 @@ class _Reader:
                 f"{self._name} has no subgraph {index}",
                 [Problem("model.subgraph", f"the model has {count} subgraph(s), numbered from 0")],
             )
+        graph = self._subgraph(index)
+        called = {
+            operator.attributes.subgraph
+            for operator in graph.operators
+            if operator.op_type == "CALL_ONCE"
+        }
+        inside = sorted(number for number in called - {index} if 0 <= number < count)
+        graph = graph.replace(initializers={number: self._subgraph(number) for number in inside})
+        if self._problems:
+            raise ModelError(f"{self._name} contradicts itself", self._problems)
+        return graph
+
+    def _subgraph(self, index: int) -> Graph:
         subgraph = self._model.Subgraphs(index)
         tensors = {
             str(i): self._tensor(subgraph.Tensors(i), i) for i in range(subgraph.TensorsLength())
@@ -141,7 +154,7 @@ class _Reader:
         )
         inputs = self._ids([subgraph.Inputs(i) for i in range(subgraph.InputsLength())], tensors)
         outputs = self._ids([subgraph.Outputs(i) for i in range(subgraph.OutputsLength())], tensors)
-        graph = Graph(
+        return Graph(
             subgraph=index,
             tensors=tensors,
             operators=operators,
@@ -149,9 +162,6 @@ class _Reader:
             outputs=tuple(o for o in outputs if o is not None),
             description=_text(self._model.Description()),
         )
-        if self._problems:
-            raise ModelError(f"{self._name} contradicts itself", self._problems)
-        return graph
 
     def _problem(self, where: str, reason: str) -> None:
         self._problems.append(Problem(f"{self._name} {where}".strip(), reason))
@@ -196,15 +206,18 @@ class _Reader:
         if buffer.DataLength() == 0:
             return None
         data = buffer.DataAsNumpy()
-        if not dtype.is_numeric:
+        elements = int(np.prod(shape, dtype=np.int64))
+        if not dtype.is_numeric and dtype is not DType.INT4:
             return data
-        needed = int(np.prod(shape, dtype=np.int64)) * dtype.size_bytes
+        needed = (elements + 1) // 2 if dtype is DType.INT4 else elements * dtype.size_bytes
         if data.nbytes != needed:
             self._problem(
                 f"tensor {index}",
                 f"its buffer has {data.nbytes} bytes, shape {list(shape)} of {dtype} needs {needed}",
             )
             return None
+        if dtype is DType.INT4:
+            return _int4_values(data, elements).reshape(shape)
         values = np.frombuffer(data.tobytes(), dtype=dtype.numpy.newbyteorder("<")).reshape(shape)
         return values.astype(dtype.numpy, copy=False)
 
@@ -237,6 +250,12 @@ class _Reader:
                 continue
             ids.append(str(index))
         return tuple(ids)
+
+
+def _int4_values(data: Any, elements: int) -> Any:
+    """Gives packed int4 values, the low half of a byte first, as int8."""
+    halves = np.stack([data & 0x0F, data >> 4], axis=-1).reshape(-1)[:elements].astype(np.int8)
+    return np.where(halves > 7, halves - 16, halves).astype(np.int8)
 
 
 def _builtin_code(code: Any) -> int:

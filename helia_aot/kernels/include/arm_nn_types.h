@@ -126,4 +126,49 @@ typedef struct
     cmsis_nn_activation activation;
 } cmsis_nn_fc_params;
 
+/** Tables of an int16 softmax, 513 samples each, Q15. */
+typedef struct
+{
+    const int16_t *exp_lut;        /**< exp(x) for x from -10 to 0. */
+    const int16_t *one_by_one_lut; /**< 1 / (1 + x) for x from 0 to 1. */
+} cmsis_nn_softmax_lut_s16;
+
+/** Bias of an int16 convolution. */
+typedef struct
+{
+    const void *data;         /**< One number for each output channel; NULL for none. */
+    const bool is_int32_bias; /**< int32 numbers and an int32 accumulator; else int64 ones. */
+} cmsis_nn_bias_data;
+
+/** Element types of helia_nn_cast(). */
+typedef enum
+{
+    HELIA_NN_BOOL = 0,
+    HELIA_NN_UINT8 = 1,
+    HELIA_NN_INT8 = 2,
+    HELIA_NN_INT16 = 3,
+    HELIA_NN_INT32 = 4,
+    HELIA_NN_UINT32 = 5,
+    HELIA_NN_INT64 = 6,
+    HELIA_NN_FLOAT32 = 7
+} helia_nn_type;
+
+/** Parameters of helia_nn_svdf_s8() and helia_nn_svdf_s16(). */
+typedef struct
+{
+    int32_t batches;
+    int32_t inputs; /**< Numbers in each batch. */
+    int32_t units;  /**< Outputs of each batch. */
+    int32_t rank;   /**< Filters of a unit. */
+    int32_t memory; /**< Entries that each filter remembers. */
+    int32_t input_offset; /**< Minus the input zero point. */
+    int32_t state_offset; /**< Minus the zero point of the state. */
+    int32_t output_offset; /**< The output zero point. */
+    int32_t feature_multiplier;
+    int32_t feature_shift;
+    int32_t output_multiplier;
+    int32_t output_shift;
+    cmsis_nn_activation activation;
+} helia_nn_svdf_params;
+
 #endif /* ARM_NN_TYPES_H */

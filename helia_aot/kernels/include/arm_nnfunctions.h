@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Prototypes of the neural network kernels: int8 entries in the ns-cmsis-nn dialect.
+ * Prototypes of the neural network kernels: integer entries in the ns-cmsis-nn dialect, and entries of our own (helia_nn_*).
  *
  * Numerics are those of TensorFlow Lite Micro, bit for bit, in the portable and in the Helium (MVE) bodies: int32 accumulation,
  * saturating rounding doubling high multiplication, then a rounding right shift with ties away from zero.
@@ -586,6 +586,691 @@ void arm_softmax_s8(
  * Copies `total_size` bytes; nothing is done when both pointers are equal.
  */
 void arm_reshape_s8(const int8_t *input, int8_t *output, const uint32_t total_size);
+
+/* --------------------------------------------------------------------------------------------------------------
+ * Elementwise operations of int8 and int16 numbers
+ *
+ * Extents of 1 broadcast, axis by axis: each extent of the output is the larger one of the inputs'; an input's extent is that
+ * or 1, else the entry returns ARM_CMSIS_NN_ARG_ERROR.
+ * ----------------------------------------------------------------------------------------------------------- */
+
+/**
+ * Adds two tensors as arm_add_s8(); `left_shift` is 15 in TensorFlow Lite.
+ */
+arm_cmsis_nn_status arm_add_s16(
+    const int16_t *input1_data,
+    const cmsis_nn_dims *input1_dims,
+    const int16_t *input2_data,
+    const cmsis_nn_dims *input2_dims,
+    const int32_t input1_offset,
+    const int32_t input1_mult,
+    const int32_t input1_shift,
+    const int32_t input2_offset,
+    const int32_t input2_mult,
+    const int32_t input2_shift,
+    const int32_t left_shift,
+    int16_t *output_data,
+    const cmsis_nn_dims *output_dims,
+    const int32_t out_offset,
+    const int32_t out_mult,
+    const int32_t out_shift,
+    const int32_t out_activation_min,
+    const int32_t out_activation_max);
+
+/**
+ * Subtracts the second tensor from the first one; otherwise as arm_add_s8().
+ */
+arm_cmsis_nn_status arm_sub_s8(
+    const int8_t *input1_data,
+    const cmsis_nn_dims *input1_dims,
+    const int8_t *input2_data,
+    const cmsis_nn_dims *input2_dims,
+    const int32_t input1_offset,
+    const int32_t input1_mult,
+    const int32_t input1_shift,
+    const int32_t input2_offset,
+    const int32_t input2_mult,
+    const int32_t input2_shift,
+    const int32_t left_shift,
+    int8_t *output_data,
+    const cmsis_nn_dims *output_dims,
+    const int32_t out_offset,
+    const int32_t out_mult,
+    const int32_t out_shift,
+    const int32_t out_activation_min,
+    const int32_t out_activation_max);
+
+/**
+ * Subtracts the second tensor from the first one; otherwise as arm_add_s16().
+ */
+arm_cmsis_nn_status arm_sub_s16(
+    const int16_t *input1_data,
+    const cmsis_nn_dims *input1_dims,
+    const int16_t *input2_data,
+    const cmsis_nn_dims *input2_dims,
+    const int32_t input1_offset,
+    const int32_t input1_mult,
+    const int32_t input1_shift,
+    const int32_t input2_offset,
+    const int32_t input2_mult,
+    const int32_t input2_shift,
+    const int32_t left_shift,
+    int16_t *output_data,
+    const cmsis_nn_dims *output_dims,
+    const int32_t out_offset,
+    const int32_t out_mult,
+    const int32_t out_shift,
+    const int32_t out_activation_min,
+    const int32_t out_activation_max);
+
+/**
+ * Multiplies two tensors: (x1 + offset1) * (x2 + offset2), requantised.
+ */
+arm_cmsis_nn_status arm_mul_s8(
+    const int8_t *input1_data,
+    const cmsis_nn_dims *input1_dims,
+    const int8_t *input2_data,
+    const cmsis_nn_dims *input2_dims,
+    const int32_t input1_offset,
+    const int32_t input2_offset,
+    int8_t *output_data,
+    const cmsis_nn_dims *output_dims,
+    const int32_t out_offset,
+    const int32_t out_mult,
+    const int32_t out_shift,
+    const int32_t out_activation_min,
+    const int32_t out_activation_max);
+
+/**
+ * Multiplies two tensors as arm_mul_s8(); the offsets are 0 in TensorFlow Lite.
+ */
+arm_cmsis_nn_status arm_mul_s16(
+    const int16_t *input1_data,
+    const cmsis_nn_dims *input1_dims,
+    const int16_t *input2_data,
+    const cmsis_nn_dims *input2_dims,
+    const int32_t input1_offset,
+    const int32_t input2_offset,
+    int16_t *output_data,
+    const cmsis_nn_dims *output_dims,
+    const int32_t out_offset,
+    const int32_t out_mult,
+    const int32_t out_shift,
+    const int32_t out_activation_min,
+    const int32_t out_activation_max);
+
+/**
+ * The larger number of each pair. `ctx` is unused.
+ */
+arm_cmsis_nn_status arm_maximum_s8(
+    const cmsis_nn_context *ctx,
+    const int8_t *input_1_data,
+    const cmsis_nn_dims *input_1_dims,
+    const int8_t *input_2_data,
+    const cmsis_nn_dims *input_2_dims,
+    int8_t *output_data,
+    const cmsis_nn_dims *output_dims);
+
+/**
+ * The larger number of each pair. `ctx` is unused.
+ */
+arm_cmsis_nn_status arm_maximum_s16(
+    const cmsis_nn_context *ctx,
+    const int16_t *input_1_data,
+    const cmsis_nn_dims *input_1_dims,
+    const int16_t *input_2_data,
+    const cmsis_nn_dims *input_2_dims,
+    int16_t *output_data,
+    const cmsis_nn_dims *output_dims);
+
+/**
+ * The smaller number of each pair. `ctx` is unused.
+ */
+arm_cmsis_nn_status arm_minimum_s8(
+    const cmsis_nn_context *ctx,
+    const int8_t *input_1_data,
+    const cmsis_nn_dims *input_1_dims,
+    const int8_t *input_2_data,
+    const cmsis_nn_dims *input_2_dims,
+    int8_t *output_data,
+    const cmsis_nn_dims *output_dims);
+
+/**
+ * The smaller number of each pair. `ctx` is unused.
+ */
+arm_cmsis_nn_status arm_minimum_s16(
+    const cmsis_nn_context *ctx,
+    const int16_t *input_1_data,
+    const cmsis_nn_dims *input_1_dims,
+    const int16_t *input_2_data,
+    const cmsis_nn_dims *input_2_dims,
+    int16_t *output_data,
+    const cmsis_nn_dims *output_dims);
+
+/**
+ * PReLU: inputs from zero on are requantised; negative ones are multiplied by their slope `alpha` first.
+ */
+arm_cmsis_nn_status arm_prelu_s8(
+    const cmsis_nn_dims *input_dims,
+    const int8_t *input,
+    const cmsis_nn_dims *alpha_dims,
+    const int8_t *alpha,
+    const int32_t input_offset,
+    const int32_t alpha_offset,
+    const int32_t output_offset,
+    const int32_t output_multiplier_identity,
+    const int32_t output_shift_identity,
+    const int32_t output_multiplier_alpha,
+    const int32_t output_shift_alpha,
+    const cmsis_nn_dims *output_dims,
+    int8_t *output);
+
+/**
+ * PReLU of int16 numbers with int8 slopes; otherwise as arm_prelu_s8().
+ */
+arm_cmsis_nn_status helia_nn_prelu_s16(
+    const cmsis_nn_dims *input_dims,
+    const int16_t *input,
+    const cmsis_nn_dims *alpha_dims,
+    const int8_t *alpha,
+    const int32_t input_offset,
+    const int32_t alpha_offset,
+    const int32_t output_offset,
+    const int32_t output_multiplier_identity,
+    const int32_t output_shift_identity,
+    const int32_t output_multiplier_alpha,
+    const int32_t output_shift_alpha,
+    const cmsis_nn_dims *output_dims,
+    int16_t *output);
+
+/* --------------------------------------------------------------------------------------------------------------
+ * Activations
+ * ----------------------------------------------------------------------------------------------------------- */
+
+/**
+ * Replaces each number by an entry of a table of 256: entry (uint8_t)x stands for x. Input and output may be the same.
+ */
+arm_cmsis_nn_status helia_nn_lookup_s8(const int8_t *input, const int8_t *table, int8_t *output, const int32_t count);
+
+/**
+ * Requantises `x - input_offset`, adds `output_offset` and limits to [act_min, act_max].
+ */
+arm_cmsis_nn_status arm_relu_generic_s16(const int16_t *input,
+                                         const int32_t input_offset,
+                                         const int32_t output_offset,
+                                         const int32_t output_multiplier,
+                                         const int32_t output_shift,
+                                         const int32_t act_min,
+                                         const int32_t act_max,
+                                         int16_t *output,
+                                         const int32_t output_size);
+
+/**
+ * Requantises `x - input_offset` by the identity factor from zero on, by the factor with the slope below; a negative slope has a
+ * negative multiplier.
+ */
+arm_cmsis_nn_status arm_leaky_relu_s16(const int16_t *input,
+                                       const int32_t input_offset,
+                                       const int32_t output_offset,
+                                       const int32_t output_multiplier_alpha,
+                                       const int32_t output_shift_alpha,
+                                       const int32_t output_multiplier_identity,
+                                       const int32_t output_shift_identity,
+                                       int16_t *output,
+                                       const int32_t output_size);
+
+/**
+ * Logistic function of int16 numbers; the output is in Q15. A multiplier of 0 stands for inputs in Q12 times 2^`input_left_shift`.
+ */
+arm_cmsis_nn_status arm_logistic_s16(const int16_t *input,
+                                     int16_t *output,
+                                     const int32_t input_size,
+                                     int32_t input_multiplier,
+                                     int32_t input_left_shift);
+
+/**
+ * Hyperbolic tangent of int16 numbers; parameters as of arm_logistic_s16().
+ */
+arm_cmsis_nn_status arm_tanh_s16(const int16_t *input,
+                                 int16_t *output,
+                                 const int32_t input_size,
+                                 int32_t input_multiplier,
+                                 int32_t input_left_shift);
+
+/**
+ * Magnitude of `x + input_offset`, requantised where `needs_rescale` says so.
+ */
+arm_cmsis_nn_status arm_abs_s16(
+    const int16_t *input,
+    const int32_t input_offset,
+    int16_t *output,
+    const int32_t out_offset,
+    const int32_t out_mult,
+    const int32_t out_shift,
+    const bool needs_rescale,
+    const int32_t out_activation_min,
+    const int32_t out_activation_max,
+    const int32_t block_size);
+
+/**
+ * As arm_softmax_s8() with int16 output (scale 1/65536, zero point -32768).
+ */
+void arm_softmax_s8_s16(
+    const int8_t *input,
+    const int32_t num_rows,
+    const int32_t row_size,
+    const int32_t mult,
+    const int32_t shift,
+    const int32_t diff_min,
+    int16_t *output);
+
+/**
+ * Softmax along rows of int16 numbers, output in Q15.
+ *
+ * @param mult  Q0.31 multiplier of `beta * input_scale * 6553.5`.
+ * @param shift Shift that belongs to `mult`.
+ */
+arm_cmsis_nn_status arm_softmax_s16(
+    const int16_t *input,
+    const int32_t num_rows,
+    const int32_t row_size,
+    const int32_t mult,
+    const int32_t shift,
+    const cmsis_nn_softmax_lut_s16 *softmax_params,
+    int16_t *output);
+
+/* --------------------------------------------------------------------------------------------------------------
+ * Between scales and types
+ * ----------------------------------------------------------------------------------------------------------- */
+
+/**
+ * Rounds `x / scale` to nearest, halves away from zero, and adds the zero point, within int8. Not a number gives the zero point.
+ */
+arm_cmsis_nn_status arm_quantize_f32_s8(const float *input, int8_t *output, int32_t size, int32_t zero_point, float scale);
+
+/**
+ * As arm_quantize_f32_s8(), within int16.
+ */
+arm_cmsis_nn_status arm_quantize_f32_s16(const float *input, int16_t *output, int32_t size, int32_t zero_point, float scale);
+
+/**
+ * Gives `scale * (x - zero_point)`.
+ */
+arm_cmsis_nn_status arm_dequantize_s8_f32(const int8_t *input, float *output, int32_t size, int32_t zero_point, float scale);
+
+/**
+ * Gives `scale * (x - zero_point)`.
+ */
+arm_cmsis_nn_status arm_dequantize_s16_f32(const int16_t *input, float *output, int32_t size, int32_t zero_point, float scale);
+
+/**
+ * Gives `scale * (x - zero_point)`.
+ */
+arm_cmsis_nn_status helia_nn_dequantize_u8_f32(const uint8_t *input, float *output, int32_t size, int32_t zero_point, float scale);
+
+/**
+ * Requantises `x - input_zeropoint` and adds the output zero point.
+ */
+arm_cmsis_nn_status arm_requantize_s8_s8(
+    const int8_t *input,
+    int8_t *output,
+    int32_t size,
+    int32_t effective_scale_multiplier,
+    int32_t effective_scale_shift,
+    int32_t input_zeropoint,
+    int32_t output_zeropoint);
+
+/**
+ * Requantises `x - input_zeropoint` and adds the output zero point.
+ */
+arm_cmsis_nn_status arm_requantize_s16_s16(
+    const int16_t *input,
+    int16_t *output,
+    int32_t size,
+    int32_t effective_scale_multiplier,
+    int32_t effective_scale_shift,
+    int32_t input_zeropoint,
+    int32_t output_zeropoint);
+
+/**
+ * Requantises between types.
+ *
+ * Rule: bits are 8, 16, 32, or -8 for uint8. An int32 output is not limited.
+ */
+arm_cmsis_nn_status helia_nn_requantize_mixed(const void *input,
+                                              const int32_t input_bits,
+                                              void *output,
+                                              const int32_t output_bits,
+                                              const int32_t size,
+                                              const int32_t multiplier,
+                                              const int32_t shift,
+                                              const int32_t input_zero_point,
+                                              const int32_t output_zero_point);
+
+/**
+ * Converts elements as C does; a float goes towards zero and, beyond 64 bits, to the nearest one; not a number becomes 0. Types are
+ * those of helia_nn_type.
+ */
+arm_cmsis_nn_status helia_nn_cast(
+    const void *input, const int32_t input_type, void *output, const int32_t output_type, const int32_t count);
+
+/* --------------------------------------------------------------------------------------------------------------
+ * Data movement, for elements of any type
+ * ----------------------------------------------------------------------------------------------------------- */
+
+/**
+ * Copies runs of `run_bytes` bytes to one place after the other.
+ *
+ * Rule: 1 to 8 axes, outermost first.
+ * @param input_offset Bytes from `input` to the first run.
+ * @param strides      Bytes from one run to the next along each axis; may be 0 or negative.
+ */
+arm_cmsis_nn_status helia_nn_copy_strided(const void *input,
+                                          const int32_t input_offset,
+                                          const int32_t run_bytes,
+                                          const int32_t axes,
+                                          const int32_t *extents,
+                                          const int32_t *strides,
+                                          void *output);
+
+/**
+ * Copies rows whose places in the input are listed, and fills what has none.
+ *
+ * Rule: 1 to 8 axes; `pattern_bytes` is 1, 2 or 4.
+ * @param map       For each axis but the last one byte offset for each position; then pairs of byte offset and length, the
+ *                  segments of a row. INT32_MIN in the place of an offset asks for the pattern.
+ * @param extents   Positions of each axis; of the last one the number of segments.
+ * @param row_bytes Bytes of all segments together.
+ */
+arm_cmsis_nn_status helia_nn_copy_mapped(const void *input,
+                                         const int32_t *map,
+                                         const int32_t axes,
+                                         const int32_t *extents,
+                                         const int32_t row_bytes,
+                                         const int32_t pattern,
+                                         const int32_t pattern_bytes,
+                                         void *output);
+
+/**
+ * Writes a run of each input in turn, `runs` times.
+ */
+arm_cmsis_nn_status helia_nn_concatenate(const void *const *inputs,
+                                         const int32_t *run_bytes,
+                                         const int32_t count,
+                                         const int32_t runs,
+                                         void *output);
+
+/**
+ * Reads a run for each output in turn, `runs` times.
+ */
+arm_cmsis_nn_status helia_nn_split(const void *input,
+                                   const int32_t *run_bytes,
+                                   const int32_t count,
+                                   const int32_t runs,
+                                   void *const *outputs);
+
+/**
+ * Writes `bytes` bytes of a pattern, of which they are a multiple.
+ *
+ * Rule: `pattern_bytes` is 1, 2 or 4.
+ */
+arm_cmsis_nn_status helia_nn_fill_pattern(void *output, const int32_t bytes, const int32_t pattern, const int32_t pattern_bytes);
+
+/**
+ * Copies runs that indices name: `count` of `extent` runs, for each of `outer` groups; each batch has its indices.
+ *
+ * Rule: every index is in [0, extent).
+ */
+arm_cmsis_nn_status helia_nn_gather(const void *input,
+                                    const int32_t *indices,
+                                    const int32_t batches,
+                                    const int32_t outer,
+                                    const int32_t extent,
+                                    const int32_t count,
+                                    const int32_t run_bytes,
+                                    void *output);
+
+/**
+ * Resizes images.
+ *
+ * @param rows    For each output row the input rows above and below it and the weight of the lower one in 1/1024.
+ * @param columns The same for columns.
+ */
+arm_cmsis_nn_status helia_nn_resize_bilinear_s8(const int8_t *input,
+                                                const cmsis_nn_dims *input_dims,
+                                                const int32_t *rows,
+                                                const int32_t *columns,
+                                                int8_t *output,
+                                                const cmsis_nn_dims *output_dims);
+
+/* --------------------------------------------------------------------------------------------------------------
+ * Reductions
+ *
+ * Three kept and three reduced axes with their steps in elements; unused ones have the extent 1. The kept axes give the order of
+ * the outputs.
+ * ----------------------------------------------------------------------------------------------------------- */
+
+/**
+ * Requantises each sum plus `sum_offset` and adds `output_offset`.
+ */
+arm_cmsis_nn_status helia_nn_reduce_sum_s8(
+    const int8_t *input,
+    const int32_t *kept_extents,
+    const int32_t *kept_strides,
+    const int32_t *reduced_extents,
+    const int32_t *reduced_strides,
+    const int32_t sum_offset,
+    const int32_t multiplier,
+    const int32_t shift,
+    const int32_t output_offset,
+    int8_t *output);
+
+/**
+ * Requantises each sum plus `sum_offset` and adds `output_offset`.
+ */
+arm_cmsis_nn_status helia_nn_reduce_sum_s16(
+    const int16_t *input,
+    const int32_t *kept_extents,
+    const int32_t *kept_strides,
+    const int32_t *reduced_extents,
+    const int32_t *reduced_strides,
+    const int32_t sum_offset,
+    const int32_t multiplier,
+    const int32_t shift,
+    const int32_t output_offset,
+    int16_t *output);
+
+/**
+ * The largest or the smallest number behind each output.
+ */
+arm_cmsis_nn_status helia_nn_reduce_extremum_s8(
+    const int8_t *input,
+    const int32_t *kept_extents,
+    const int32_t *kept_strides,
+    const int32_t *reduced_extents,
+    const int32_t *reduced_strides,
+    const bool largest,
+    int8_t *output);
+
+/**
+ * The largest or the smallest number behind each output.
+ */
+arm_cmsis_nn_status helia_nn_reduce_extremum_s16(
+    const int16_t *input,
+    const int32_t *kept_extents,
+    const int32_t *kept_strides,
+    const int32_t *reduced_extents,
+    const int32_t *reduced_strides,
+    const bool largest,
+    int16_t *output);
+
+/**
+ * Index of the first largest number along an axis (0..3 for n, h, w, c).
+ */
+arm_cmsis_nn_status arm_argmax_s8(
+    const int8_t *input_data, const cmsis_nn_dims *input_dims, const int32_t axis, int32_t *output_data);
+
+/**
+ * Index of the first largest number along an axis (0..3 for n, h, w, c).
+ */
+arm_cmsis_nn_status arm_argmax_s16(
+    const int16_t *input_data, const cmsis_nn_dims *input_dims, const int32_t axis, int32_t *output_data);
+
+/**
+ * Index of the first smallest number along an axis (0..3 for n, h, w, c).
+ */
+arm_cmsis_nn_status arm_argmin_s8(
+    const int8_t *input_data, const cmsis_nn_dims *input_dims, const int32_t axis, int32_t *output_data);
+
+/**
+ * Index of the first smallest number along an axis (0..3 for n, h, w, c).
+ */
+arm_cmsis_nn_status arm_argmin_s16(
+    const int16_t *input_data, const cmsis_nn_dims *input_dims, const int32_t axis, int32_t *output_data);
+
+/* --------------------------------------------------------------------------------------------------------------
+ * Layers over int16 numbers with int8 weights
+ *
+ * The zero points are 0. Accumulators have 64 bits and are requantised with the multiplier rounded to 16 bits. `ctx` is unused.
+ * ----------------------------------------------------------------------------------------------------------- */
+
+/**
+ * Convolution of any shape; a filter with fewer channels than the input makes groups. An int32 bias means an int32 accumulator and
+ * the requantisation of the int8 entries.
+ */
+arm_cmsis_nn_status arm_convolve_s16(const cmsis_nn_context *ctx,
+                                     const cmsis_nn_conv_params *conv_params,
+                                     const cmsis_nn_per_channel_quant_params *quant_params,
+                                     const cmsis_nn_dims *input_dims,
+                                     const int16_t *input_data,
+                                     const cmsis_nn_dims *filter_dims,
+                                     const int8_t *filter_data,
+                                     const cmsis_nn_dims *bias_dims,
+                                     const cmsis_nn_bias_data *bias_data,
+                                     const cmsis_nn_dims *output_dims,
+                                     int16_t *output_data);
+
+/**
+ * Depthwise convolution of any shape.
+ */
+arm_cmsis_nn_status arm_depthwise_conv_s16(const cmsis_nn_context *ctx,
+                                           const cmsis_nn_dw_conv_params *dw_conv_params,
+                                           const cmsis_nn_per_channel_quant_params *quant_params,
+                                           const cmsis_nn_dims *input_dims,
+                                           const int16_t *input_data,
+                                           const cmsis_nn_dims *filter_dims,
+                                           const int8_t *filter_data,
+                                           const cmsis_nn_dims *bias_dims,
+                                           const int64_t *bias_data,
+                                           const cmsis_nn_dims *output_dims,
+                                           int16_t *output_data);
+
+/**
+ * Fully connected layer, one multiplier for all outputs.
+ */
+arm_cmsis_nn_status arm_fully_connected_s16(const cmsis_nn_context *ctx,
+                           const cmsis_nn_fc_params *fc_params,
+                           const cmsis_nn_per_tensor_quant_params *quant_params,
+                           const cmsis_nn_dims *input_dims,
+                           const int16_t *input_data,
+                           const cmsis_nn_dims *filter_dims,
+                           const int8_t *filter_data,
+                           const cmsis_nn_dims *bias_dims,
+                           const int64_t *bias_data,
+                           const cmsis_nn_dims *output_dims,
+                           int16_t *output_data);
+
+/**
+ * Fully connected layer, one multiplier for each output.
+ */
+arm_cmsis_nn_status arm_fully_connected_per_channel_s16(const cmsis_nn_context *ctx,
+                           const cmsis_nn_fc_params *fc_params,
+                           const cmsis_nn_per_channel_quant_params *quant_params,
+                           const cmsis_nn_dims *input_dims,
+                           const int16_t *input_data,
+                           const cmsis_nn_dims *filter_dims,
+                           const int8_t *kernel,
+                           const cmsis_nn_dims *bias_dims,
+                           const int64_t *bias_data,
+                           const cmsis_nn_dims *output_dims,
+                           int16_t *output_data);
+
+/**
+ * Average pooling as arm_avgpool_s8().
+ */
+arm_cmsis_nn_status arm_avgpool_s16(const cmsis_nn_context *ctx,
+                                   const cmsis_nn_pool_params *pool_params,
+                                   const cmsis_nn_dims *input_dims,
+                                   const int16_t *input_data,
+                                   const cmsis_nn_dims *filter_dims,
+                                   const cmsis_nn_dims *output_dims,
+                                   int16_t *output_data);
+
+/**
+ * Max pooling as arm_max_pool_s8().
+ */
+arm_cmsis_nn_status arm_max_pool_s16(const cmsis_nn_context *ctx,
+                                   const cmsis_nn_pool_params *pool_params,
+                                   const cmsis_nn_dims *input_dims,
+                                   const int16_t *src,
+                                   const cmsis_nn_dims *filter_dims,
+                                   const cmsis_nn_dims *output_dims,
+                                   int16_t *dst);
+
+/* --------------------------------------------------------------------------------------------------------------
+ * Transpose convolution and SVDF
+ * ----------------------------------------------------------------------------------------------------------- */
+
+/**
+ * Transpose convolution; `padding` is what is cut off above and on the left. Dilation is not read.
+ */
+arm_cmsis_nn_status helia_nn_transpose_conv_s8(const cmsis_nn_conv_params *conv_params,
+                           const cmsis_nn_per_channel_quant_params *quant_params,
+                           const cmsis_nn_dims *input_dims,
+                           const int8_t *input_data,
+                           const cmsis_nn_dims *filter_dims,
+                           const int8_t *filter_data,
+                           const int32_t *bias_data,
+                           const cmsis_nn_dims *output_dims,
+                           int8_t *output_data);
+
+/**
+ * As helia_nn_transpose_conv_s8() for int16 numbers; requantisation as in arm_convolve_s16() with an int64 bias.
+ */
+arm_cmsis_nn_status helia_nn_transpose_conv_s16(const cmsis_nn_conv_params *conv_params,
+                           const cmsis_nn_per_channel_quant_params *quant_params,
+                           const cmsis_nn_dims *input_dims,
+                           const int16_t *input_data,
+                           const cmsis_nn_dims *filter_dims,
+                           const int8_t *filter_data,
+                           const int64_t *bias_data,
+                           const cmsis_nn_dims *output_dims,
+                           int16_t *output_data);
+
+/**
+ * SVDF with an int8 state, which the call moves on by one entry.
+ *
+ * @param weights_time [filters, memory].
+ * @param state        [batches, filters, memory], kept from call to call.
+ */
+arm_cmsis_nn_status helia_nn_svdf_s8(const helia_nn_svdf_params *params,
+                                      const int8_t *input,
+                                      const int8_t *weights_feature,
+                                      const int8_t *weights_time,
+                                      const int32_t *bias,
+                                      int8_t *state,
+                                      int8_t *output);
+
+/**
+ * SVDF with an int16 state; otherwise as helia_nn_svdf_s8().
+ */
+arm_cmsis_nn_status helia_nn_svdf_s16(const helia_nn_svdf_params *params,
+                                      const int8_t *input,
+                                      const int8_t *weights_feature,
+                                      const int16_t *weights_time,
+                                      const int32_t *bias,
+                                      int16_t *state,
+                                      int8_t *output);
 
 #ifdef __cplusplus
 }

@@ -1,81 +1,11 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Addition with broadcasting of extents 1. Neighbouring axes that broadcast alike are merged, so that the runs are as long as
- * the shapes allow; equal shapes make one run.
+ * Addition with broadcasting of extents 1; a repeated input is rescaled once for a run.
  */
 #include "../include/arm_nnfunctions.h"
 #include "support_add_s8.h"
-
-#define AXES 4
-
-/* An axis of the output, or several merged ones. */
-typedef struct
-{
-    int32_t extent;
-    int32_t stride1, stride2; /* Step of each input along the axis, 0 where it is repeated. */
-} axis;
-
-/* Axes from the innermost on; at least one. */
-typedef struct
-{
-    int32_t count;
-    axis axes[AXES];
-} axes;
-
-static void extents_of(const cmsis_nn_dims *dims, int32_t extents[AXES])
-{
-    extents[0] = dims->c;
-    extents[1] = dims->w;
-    extents[2] = dims->h;
-    extents[3] = dims->n;
-}
-
-/* Merges the axes; gives false where the extents do not broadcast to the output's. */
-static bool
-merge_axes(const cmsis_nn_dims *dims1, const cmsis_nn_dims *dims2, const cmsis_nn_dims *output_dims, axes *merged)
-{
-    int32_t extents1[AXES], extents2[AXES], extents[AXES];
-    extents_of(dims1, extents1);
-    extents_of(dims2, extents2);
-    extents_of(output_dims, extents);
-    int32_t size1 = 1, size2 = 1;
-    merged->count = 0;
-    for (int32_t i = 0; i < AXES; i++)
-    {
-        const int32_t extent = helia_nn_max(extents1[i], extents2[i]);
-        if (extent != extents[i] || (extents1[i] != extent && extents1[i] != 1) ||
-            (extents2[i] != extent && extents2[i] != 1))
-        {
-            return false;
-        }
-        const axis next = {extent, extents1[i] == 1 ? 0 : size1, extents2[i] == 1 ? 0 : size2};
-        size1 *= extents1[i];
-        size2 *= extents2[i];
-        axis *last = &merged->axes[merged->count - 1];
-        if (extent == 1)
-        {
-            continue;
-        }
-        if (merged->count > 0 && (last->stride1 == 0) == (next.stride1 == 0) && (last->stride2 == 0) == (next.stride2 == 0))
-        {
-            last->extent *= extent;
-        }
-        else
-        {
-            merged->axes[merged->count++] = next;
-        }
-    }
-    if (merged->count == 0)
-    {
-        merged->axes[merged->count++] = (axis){1, 1, 1};
-    }
-    for (int32_t i = merged->count; i < AXES; i++)
-    {
-        merged->axes[i] = (axis){1, 0, 0};
-    }
-    return true;
-}
+#include "support_broadcast.h"
 
 /* Adds one number, already in the common scale, to a run. */
 static void add_constant(const helia_nn_add_params *params,
@@ -104,17 +34,17 @@ static void add_constant(const helia_nn_add_params *params,
     }
 }
 
-static void add_run(
-    const helia_nn_add_params *params, const axis *run, const int8_t *input1, const int8_t *input2, int8_t *output)
+static void add_run(const void *context, const helia_nn_axis *run, const void *input1, const void *input2, void *output)
 {
+    const helia_nn_add_params *const params = context;
     if (run->stride1 == 0)
     {
-        const int32_t constant = helia_nn_add_rescale(params, &params->input1, *input1);
+        const int32_t constant = helia_nn_add_rescale(params, &params->input1, *(const int8_t *)input1);
         add_constant(params, &params->input2, input2, constant, output, run->extent);
     }
     else if (run->stride2 == 0)
     {
-        const int32_t constant = helia_nn_add_rescale(params, &params->input2, *input2);
+        const int32_t constant = helia_nn_add_rescale(params, &params->input2, *(const int8_t *)input2);
         add_constant(params, &params->input1, input1, constant, output, run->extent);
     }
     else
@@ -151,24 +81,11 @@ arm_cmsis_nn_status arm_add_s8(
         .activation_min = out_activation_min,
         .activation_max = out_activation_max,
     };
-    axes merged;
-    if (!merge_axes(input1_dims, input2_dims, output_dims, &merged))
+    helia_nn_axes axes;
+    if (!helia_nn_merge_axes(input1_dims, input2_dims, output_dims, &axes))
     {
         return ARM_CMSIS_NN_ARG_ERROR;
     }
-    const axis *const a = merged.axes;
-    for (int32_t i3 = 0; i3 < a[3].extent; i3++)
-    {
-        for (int32_t i2 = 0; i2 < a[2].extent; i2++)
-        {
-            for (int32_t i1 = 0; i1 < a[1].extent; i1++)
-            {
-                const int32_t at1 = i1 * a[1].stride1 + i2 * a[2].stride1 + i3 * a[3].stride1;
-                const int32_t at2 = i1 * a[1].stride2 + i2 * a[2].stride2 + i3 * a[3].stride2;
-                add_run(&params, &a[0], input1_data + at1, input2_data + at2, output_data);
-                output_data += a[0].extent;
-            }
-        }
-    }
+    helia_nn_for_each_run(&axes, add_run, &params, input1_data, 1, input2_data, 1, output_data, 1);
     return ARM_CMSIS_NN_SUCCESS;
 }

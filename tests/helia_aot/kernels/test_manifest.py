@@ -72,8 +72,9 @@ def test_private_headers_are_part_of_the_sources():
 
 
 def test_every_prototype_has_a_body_and_every_entry_a_prototype():
-    header = re.sub(r"/\*.*?\*/", "", manifest.read_include("arm_nnfunctions.h"), flags=re.DOTALL)
-    declared = set(re.findall(r"\b(arm_\w+)\(", header))
+    headers = "".join(map(manifest.read_include, ("arm_nnfunctions.h", "arm_nnfunctions_flt.h")))
+    code = re.sub(r"/\*.*?\*/", "", headers, flags=re.DOTALL)
+    declared = set(re.findall(r"\b((?:arm|helia_nn)_\w+)\(", code))
     assert declared == set(manifest.public_entries())
 
 
@@ -100,3 +101,18 @@ def test_scratch_of_the_published_examples():
     assert manifest.scratch_bytes(entry, kernel_height=3, kernel_width=3, input_channels=3) == 128
     assert manifest.scratch_bytes(entry, kernel_height=3, kernel_width=3, input_channels=16) == 576
     assert manifest.scratch_bytes("arm_convolve_1x1_s8_fast", input_channels=64) == 0
+
+
+@pytest.mark.parametrize(
+    ("entry", "wanted"),
+    [
+        ("arm_convolve_s8", True),
+        ("arm_softmax_f32", True),
+        ("arm_convolve_1x1_nhwc_f16", False),
+        ("arm_avg_pool_f32", False),
+        ("helia_nn_clamp_f32", False),
+    ],
+)
+def test_entries_that_another_library_can_replace(entry, wanted):
+    assert entry in manifest.public_entries()
+    assert manifest.is_dialect_entry(entry) == wanted

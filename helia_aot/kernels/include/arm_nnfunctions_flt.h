@@ -1,0 +1,396 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Prototypes of the floating-point kernels, float32 (*_f32) and float16 (*_f16), in the dialect of ns-cmsis-nn.
+ *
+ * Numerics. Portable f32 bodies start a sum from the bias and add the products in ascending order of the filter's taps (row,
+ * column, channel; depthwise: column, row), each product and each sum rounded unless the compiler may contract them. Helium
+ * f32 bodies use fused multiply-adds; with packed weights and in depthwise convolutions they keep that order, with the standard
+ * layout they keep four partial sums (product k in sum k % 4), added as (s0 + s1) + (s2 + s3), then the bias. So both differ
+ * from each other and from other libraries by rounding only.
+ *
+ * f16 matrix products (convolutions but depthwise, and fully connected layers), portable and Helium alike:
+ *   standard layout: within each block of 32 products eight half-precision partial sums (product k in sum k % 8, fused
+ *     multiply-adds); at the end of a block the sums are added in single precision to four partial sums (sums 2i, then
+ *     2i + 1 to number i); at the end (s0 + s1) + (s2 + s3), plus the bias, rounded once to half precision.
+ *   packed layout: one chain of half-precision fused multiply-adds for each output, from the bias on in ascending order.
+ * f16 depthwise convolutions add in one half-precision chain, from the bias on, column after column of the filter. Average
+ * pools and softmax of both types compute in single precision.
+ *
+ * Layout NHWC, filters [C_OUT, K_H, K_W, C_IN], depthwise [1, K_H, K_W, C_OUT]. A bias may be NULL. Every entry that gives a
+ * status returns ARM_CMSIS_NN_ARG_ERROR, and writes nothing, for arguments outside its rule.
+ */
+#ifndef ARM_NNFUNCTIONS_FLT_H
+#define ARM_NNFUNCTIONS_FLT_H
+
+#include "arm_nn_types_flt.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Convolution of any stride, dilation, padding and batch; the filter's channels are the input's.
+ * @param ctx Scratch of 4 * K_H * K_W * C_IN elements, aligned to an element. */
+arm_cmsis_nn_status arm_convolve_nhwc_f32(
+    const cmsis_nn_context *ctx,
+    const cmsis_nn_conv_params_f32 *conv_params,
+    const cmsis_nn_dims *input_dims,
+    const float32_t *input_data,
+    const cmsis_nn_dims *filter_dims,
+    const float32_t *filter_data,
+    const cmsis_nn_dims *bias_dims,
+    const float32_t *bias_data,
+    const cmsis_nn_dims *output_dims,
+    float32_t *output_data);
+
+/** Convolution with a 1x1 filter, any stride, without padding. @param ctx Unused. */
+arm_cmsis_nn_status arm_convolve_1x1_nhwc_f32(
+    const cmsis_nn_context *ctx,
+    const cmsis_nn_conv_params_f32 *conv_params,
+    const cmsis_nn_dims *input_dims,
+    const float32_t *input_data,
+    const cmsis_nn_dims *filter_dims,
+    const float32_t *filter_data,
+    const cmsis_nn_dims *bias_dims,
+    const float32_t *bias_data,
+    const cmsis_nn_dims *output_dims,
+    float32_t *output_data);
+
+/** Depthwise convolution of any shape. @param ctx Unused. */
+arm_cmsis_nn_status arm_depthwise_nhwc_conv_f32(
+    const cmsis_nn_context *ctx,
+    const cmsis_nn_dw_conv_params_f32 *dw_conv_params,
+    const cmsis_nn_dims *input_dims,
+    const float32_t *input,
+    const cmsis_nn_dims *filter_dims,
+    const float32_t *kernel,
+    const cmsis_nn_dims *bias_dims,
+    const float32_t *bias,
+    const cmsis_nn_dims *output_dims,
+    float32_t *output);
+
+/** Fully connected layer: `input_dims->n` rows of `filter_dims->n` elements, `output_dims->c` outputs each.
+ * @param ctx Unused. */
+arm_cmsis_nn_status arm_fully_connected_nhwc_f32(
+    const cmsis_nn_context *ctx,
+    const cmsis_nn_fc_params_f32 *fc_params,
+    const cmsis_nn_dims *input_dims,
+    const float32_t *input,
+    const cmsis_nn_dims *filter_dims,
+    const float32_t *kernel,
+    const cmsis_nn_dims *bias_dims,
+    const float32_t *bias,
+    const cmsis_nn_dims *output_dims,
+    float32_t *output);
+
+/** Average of the part of each window that lies in the input. @param ctx Unused. */
+arm_cmsis_nn_status arm_avg_pool_f32(
+    const cmsis_nn_context *ctx,
+    const cmsis_nn_pool_params_f32 *pool_params,
+    const cmsis_nn_dims *input_dims,
+    const float32_t *src,
+    const cmsis_nn_dims *filter_dims,
+    const cmsis_nn_dims *output_dims,
+    float32_t *dst);
+
+/** Largest element of the part of each window that lies in the input. @param ctx Unused. */
+arm_cmsis_nn_status arm_max_pool_f32(
+    const cmsis_nn_context *ctx,
+    const cmsis_nn_pool_params_f32 *pool_params,
+    const cmsis_nn_dims *input_dims,
+    const float32_t *src,
+    const cmsis_nn_dims *filter_dims,
+    const cmsis_nn_dims *output_dims,
+    float32_t *dst);
+
+/** Sum of two equal shapes, clamped. */
+arm_cmsis_nn_status arm_elementwise_add_f32(
+    const float32_t *input_1_vect,
+    const float32_t *input_2_vect,
+    float32_t *output,
+    float32_t out_activation_min,
+    float32_t out_activation_max,
+    int32_t block_size);
+
+/** Difference of two equal shapes, clamped. */
+arm_cmsis_nn_status arm_elementwise_sub_f32(
+    const float32_t *input_1_vect,
+    const float32_t *input_2_vect,
+    float32_t *output,
+    float32_t out_activation_min,
+    float32_t out_activation_max,
+    int32_t block_size);
+
+/** Product of two equal shapes, clamped. */
+arm_cmsis_nn_status arm_elementwise_mul_f32(
+    const float32_t *input_1_vect,
+    const float32_t *input_2_vect,
+    float32_t *output,
+    float32_t out_activation_min,
+    float32_t out_activation_max,
+    int32_t block_size);
+
+/** Sum of two tensors of up to four dimensions, each broadcast to the output's shape; clamped. Not in ns-cmsis-nn. */
+arm_cmsis_nn_status helia_nn_add_f32(
+    const float32_t *input_1_data,
+    const cmsis_nn_dims *input_1_dims,
+    const float32_t *input_2_data,
+    const cmsis_nn_dims *input_2_dims,
+    float32_t *output_data,
+    const cmsis_nn_dims *output_dims,
+    float32_t out_activation_min,
+    float32_t out_activation_max);
+
+/** Difference, as helia_nn_add_f32(). */
+arm_cmsis_nn_status helia_nn_sub_f32(
+    const float32_t *input_1_data,
+    const cmsis_nn_dims *input_1_dims,
+    const float32_t *input_2_data,
+    const cmsis_nn_dims *input_2_dims,
+    float32_t *output_data,
+    const cmsis_nn_dims *output_dims,
+    float32_t out_activation_min,
+    float32_t out_activation_max);
+
+/** Product, as helia_nn_add_f32(). */
+arm_cmsis_nn_status helia_nn_mul_f32(
+    const float32_t *input_1_data,
+    const cmsis_nn_dims *input_1_dims,
+    const float32_t *input_2_data,
+    const cmsis_nn_dims *input_2_dims,
+    float32_t *output_data,
+    const cmsis_nn_dims *output_dims,
+    float32_t out_activation_min,
+    float32_t out_activation_max);
+
+/** Larger of two tensors of up to four dimensions, each broadcast to the output's shape. @param ctx Unused. */
+arm_cmsis_nn_status arm_maximum_f32(
+    const cmsis_nn_context *ctx,
+    const float32_t *input_1_data,
+    const cmsis_nn_dims *input_1_dims,
+    const float32_t *input_2_data,
+    const cmsis_nn_dims *input_2_dims,
+    float32_t *output_data,
+    const cmsis_nn_dims *output_dims);
+
+/** Smaller, as arm_maximum_f32(). */
+arm_cmsis_nn_status arm_minimum_f32(
+    const cmsis_nn_context *ctx,
+    const float32_t *input_1_data,
+    const cmsis_nn_dims *input_1_dims,
+    const float32_t *input_2_data,
+    const cmsis_nn_dims *input_2_dims,
+    float32_t *output_data,
+    const cmsis_nn_dims *output_dims);
+
+/** Elements below zero times `alpha`, which is broadcast to the output's shape. */
+arm_cmsis_nn_status arm_prelu_f32(
+    const cmsis_nn_dims *input_dims,
+    const float32_t *input,
+    const cmsis_nn_dims *alpha_dims,
+    const float32_t *alpha,
+    const cmsis_nn_dims *output_dims,
+    float32_t *output);
+
+/** 1 / (1 + e^-x), computed in single precision; input and output may be the same. Not in ns-cmsis-nn. */
+void helia_nn_logistic_f32(const float32_t *input, float32_t *output, int32_t size);
+
+/** Hyperbolic tangent, as helia_nn_logistic_f32(). */
+void helia_nn_tanh_f32(const float32_t *input, float32_t *output, int32_t size);
+
+/** x * min(max(x + 3, 0), 6) / 6, as helia_nn_logistic_f32(). */
+void helia_nn_hard_swish_f32(const float32_t *input, float32_t *output, int32_t size);
+
+/** Limits each element to [min, max]; input and output may be the same. Not in ns-cmsis-nn. */
+void helia_nn_clamp_f32(const float32_t *input, float32_t *output, float32_t min, float32_t max, int32_t size);
+
+/** Softmax along rows, beta 1; computed in single precision. Input and output may be the same. */
+arm_cmsis_nn_status arm_softmax_f32(const float32_t *input, int32_t num_rows, int32_t row_size, float32_t *output);
+
+#if defined(HELIA_NN_FLOAT16)
+
+/** Convolution of any stride, dilation, padding and batch; the filter's channels are the input's.
+ * @param ctx Scratch of 4 * K_H * K_W * C_IN elements, aligned to an element. */
+arm_cmsis_nn_status arm_convolve_nhwc_f16(
+    const cmsis_nn_context *ctx,
+    const cmsis_nn_conv_params_f16 *conv_params,
+    const cmsis_nn_dims *input_dims,
+    const float16_t *input_data,
+    const cmsis_nn_dims *filter_dims,
+    const float16_t *filter_data,
+    const cmsis_nn_dims *bias_dims,
+    const float16_t *bias_data,
+    const cmsis_nn_dims *output_dims,
+    float16_t *output_data);
+
+/** Convolution with a 1x1 filter, any stride, without padding. @param ctx Unused. */
+arm_cmsis_nn_status arm_convolve_1x1_nhwc_f16(
+    const cmsis_nn_context *ctx,
+    const cmsis_nn_conv_params_f16 *conv_params,
+    const cmsis_nn_dims *input_dims,
+    const float16_t *input_data,
+    const cmsis_nn_dims *filter_dims,
+    const float16_t *filter_data,
+    const cmsis_nn_dims *bias_dims,
+    const float16_t *bias_data,
+    const cmsis_nn_dims *output_dims,
+    float16_t *output_data);
+
+/** Depthwise convolution of any shape. @param ctx Unused. */
+arm_cmsis_nn_status arm_depthwise_nhwc_conv_f16(
+    const cmsis_nn_context *ctx,
+    const cmsis_nn_dw_conv_params_f16 *dw_conv_params,
+    const cmsis_nn_dims *input_dims,
+    const float16_t *input,
+    const cmsis_nn_dims *filter_dims,
+    const float16_t *kernel,
+    const cmsis_nn_dims *bias_dims,
+    const float16_t *bias,
+    const cmsis_nn_dims *output_dims,
+    float16_t *output);
+
+/** Fully connected layer: `input_dims->n` rows of `filter_dims->n` elements, `output_dims->c` outputs each.
+ * @param ctx Unused. */
+arm_cmsis_nn_status arm_fully_connected_nhwc_f16(
+    const cmsis_nn_context *ctx,
+    const cmsis_nn_fc_params_f16 *fc_params,
+    const cmsis_nn_dims *input_dims,
+    const float16_t *input,
+    const cmsis_nn_dims *filter_dims,
+    const float16_t *kernel,
+    const cmsis_nn_dims *bias_dims,
+    const float16_t *bias,
+    const cmsis_nn_dims *output_dims,
+    float16_t *output);
+
+/** Average of the part of each window that lies in the input. @param ctx Unused. */
+arm_cmsis_nn_status arm_avg_pool_f16(
+    const cmsis_nn_context *ctx,
+    const cmsis_nn_pool_params_f16 *pool_params,
+    const cmsis_nn_dims *input_dims,
+    const float16_t *src,
+    const cmsis_nn_dims *filter_dims,
+    const cmsis_nn_dims *output_dims,
+    float16_t *dst);
+
+/** Largest element of the part of each window that lies in the input. @param ctx Unused. */
+arm_cmsis_nn_status arm_max_pool_f16(
+    const cmsis_nn_context *ctx,
+    const cmsis_nn_pool_params_f16 *pool_params,
+    const cmsis_nn_dims *input_dims,
+    const float16_t *src,
+    const cmsis_nn_dims *filter_dims,
+    const cmsis_nn_dims *output_dims,
+    float16_t *dst);
+
+/** Sum of two equal shapes, clamped. */
+arm_cmsis_nn_status arm_elementwise_add_f16(
+    const float16_t *input_1_vect,
+    const float16_t *input_2_vect,
+    float16_t *output,
+    float16_t out_activation_min,
+    float16_t out_activation_max,
+    int32_t block_size);
+
+/** Difference of two equal shapes, clamped. */
+arm_cmsis_nn_status arm_elementwise_sub_f16(
+    const float16_t *input_1_vect,
+    const float16_t *input_2_vect,
+    float16_t *output,
+    float16_t out_activation_min,
+    float16_t out_activation_max,
+    int32_t block_size);
+
+/** Product of two equal shapes, clamped. */
+arm_cmsis_nn_status arm_elementwise_mul_f16(
+    const float16_t *input_1_vect,
+    const float16_t *input_2_vect,
+    float16_t *output,
+    float16_t out_activation_min,
+    float16_t out_activation_max,
+    int32_t block_size);
+
+/** Sum of two tensors of up to four dimensions, each broadcast to the output's shape; clamped. Not in ns-cmsis-nn. */
+arm_cmsis_nn_status helia_nn_add_f16(
+    const float16_t *input_1_data,
+    const cmsis_nn_dims *input_1_dims,
+    const float16_t *input_2_data,
+    const cmsis_nn_dims *input_2_dims,
+    float16_t *output_data,
+    const cmsis_nn_dims *output_dims,
+    float16_t out_activation_min,
+    float16_t out_activation_max);
+
+/** Difference, as helia_nn_add_f16(). */
+arm_cmsis_nn_status helia_nn_sub_f16(
+    const float16_t *input_1_data,
+    const cmsis_nn_dims *input_1_dims,
+    const float16_t *input_2_data,
+    const cmsis_nn_dims *input_2_dims,
+    float16_t *output_data,
+    const cmsis_nn_dims *output_dims,
+    float16_t out_activation_min,
+    float16_t out_activation_max);
+
+/** Product, as helia_nn_add_f16(). */
+arm_cmsis_nn_status helia_nn_mul_f16(
+    const float16_t *input_1_data,
+    const cmsis_nn_dims *input_1_dims,
+    const float16_t *input_2_data,
+    const cmsis_nn_dims *input_2_dims,
+    float16_t *output_data,
+    const cmsis_nn_dims *output_dims,
+    float16_t out_activation_min,
+    float16_t out_activation_max);
+
+/** Larger of two tensors of up to four dimensions, each broadcast to the output's shape. @param ctx Unused. */
+arm_cmsis_nn_status arm_maximum_f16(
+    const cmsis_nn_context *ctx,
+    const float16_t *input_1_data,
+    const cmsis_nn_dims *input_1_dims,
+    const float16_t *input_2_data,
+    const cmsis_nn_dims *input_2_dims,
+    float16_t *output_data,
+    const cmsis_nn_dims *output_dims);
+
+/** Smaller, as arm_maximum_f16(). */
+arm_cmsis_nn_status arm_minimum_f16(
+    const cmsis_nn_context *ctx,
+    const float16_t *input_1_data,
+    const cmsis_nn_dims *input_1_dims,
+    const float16_t *input_2_data,
+    const cmsis_nn_dims *input_2_dims,
+    float16_t *output_data,
+    const cmsis_nn_dims *output_dims);
+
+/** Elements below zero times `alpha`, which is broadcast to the output's shape. */
+arm_cmsis_nn_status arm_prelu_f16(
+    const cmsis_nn_dims *input_dims,
+    const float16_t *input,
+    const cmsis_nn_dims *alpha_dims,
+    const float16_t *alpha,
+    const cmsis_nn_dims *output_dims,
+    float16_t *output);
+
+/** 1 / (1 + e^-x), computed in single precision; input and output may be the same. Not in ns-cmsis-nn. */
+void helia_nn_logistic_f16(const float16_t *input, float16_t *output, int32_t size);
+
+/** Hyperbolic tangent, as helia_nn_logistic_f16(). */
+void helia_nn_tanh_f16(const float16_t *input, float16_t *output, int32_t size);
+
+/** x * min(max(x + 3, 0), 6) / 6, as helia_nn_logistic_f16(). */
+void helia_nn_hard_swish_f16(const float16_t *input, float16_t *output, int32_t size);
+
+/** Limits each element to [min, max]; input and output may be the same. Not in ns-cmsis-nn. */
+void helia_nn_clamp_f16(const float16_t *input, float16_t *output, float16_t min, float16_t max, int32_t size);
+
+/** Softmax along rows, beta 1; computed in single precision. Input and output may be the same. */
+arm_cmsis_nn_status arm_softmax_f16(const float16_t *input, int32_t num_rows, int32_t row_size, float16_t *output);
+
+#endif /* HELIA_NN_FLOAT16 */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ARM_NNFUNCTIONS_FLT_H */

@@ -1,0 +1,127 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "../include/arm_nnfunctions.h"
+#include "support_requantize_s64.h"
+
+/* The taps of a window that are inside the input along one axis: from `first` on, `count` of them. */
+typedef struct
+{
+    int32_t first, count;
+} taps;
+
+static taps taps_inside(int32_t start, int32_t dilation, int32_t filter, int32_t input)
+{
+    const int32_t first = start < 0 ? (-start + dilation - 1) / dilation : 0;
+    const int32_t end = start >= input ? 0 : helia_nn_min(filter, (input - start + dilation - 1) / dilation);
+    return (taps){first, helia_nn_max(end - first, 0)};
+}
+
+/* Adds up one window for two filters. */
+static void sums_of_window(const cmsis_nn_conv_params *params,
+                           const cmsis_nn_dims *input_dims,
+                           const int16_t *input,
+                           const cmsis_nn_dims *filter_dims,
+                           const int8_t *filter0,
+                           const int8_t *filter1,
+                           int32_t top,
+                           int32_t left,
+                           int64_t sums[2])
+{
+    const int32_t channels = filter_dims->c;
+    const taps rows = taps_inside(top, params->dilation.h, filter_dims->h, input_dims->h);
+    const taps columns = taps_inside(left, params->dilation.w, filter_dims->w, input_dims->w);
+    for (int32_t y = rows.first; y < rows.first + rows.count; y++)
+    {
+        const int16_t *const row = input + (top + y * params->dilation.h) * input_dims->w * input_dims->c;
+        const int32_t first = (y * filter_dims->w + columns.first) * channels;
+        const int16_t *values = row + (left + columns.first * params->dilation.w) * input_dims->c;
+        if (params->dilation.w == 1 && channels == input_dims->c)
+        {
+            helia_nn_dots_s16_s8(values, filter0 + first, filter1 + first, columns.count * channels, sums);
+            continue;
+        }
+        for (int32_t x = 0; x < columns.count; x++)
+        {
+            const int32_t at = first + x * channels;
+            helia_nn_dots_s16_s8(values, filter0 + at, filter1 + at, channels, sums);
+            values += params->dilation.w * input_dims->c;
+        }
+    }
+}
+
+/* Gives one output: the sum with its bias, requantised and limited. */
+static int16_t output_of(
+    const cmsis_nn_conv_params *params, const cmsis_nn_bias_data *bias, int64_t sum, int32_t c, int32_t multiplier, int32_t shift)
+{
+    const void *const data = bias != NULL ? bias->data : NULL;
+    int32_t scaled;
+    if (bias != NULL && bias->is_int32_bias)
+    {
+        const int64_t start = data != NULL ? ((const int32_t *)data)[c] : 0;
+        scaled = helia_nn_requantize((int32_t)(uint32_t)(uint64_t)(sum + start), multiplier, shift);
+    }
+    else
+    {
+        const int64_t start = data != NULL ? ((const int64_t *)data)[c] : 0;
+        scaled = helia_nn_requantize_s64(sum + start, helia_nn_reduced_multiplier(multiplier), shift);
+    }
+    return (int16_t)helia_nn_clamp(scaled, params->activation.min, params->activation.max);
+}
+
+arm_cmsis_nn_status arm_convolve_s16(const cmsis_nn_context *ctx,
+                                     const cmsis_nn_conv_params *conv_params,
+                                     const cmsis_nn_per_channel_quant_params *quant_params,
+                                     const cmsis_nn_dims *input_dims,
+                                     const int16_t *input_data,
+                                     const cmsis_nn_dims *filter_dims,
+                                     const int8_t *filter_data,
+                                     const cmsis_nn_dims *bias_dims,
+                                     const cmsis_nn_bias_data *bias_data,
+                                     const cmsis_nn_dims *output_dims,
+                                     int16_t *output_data)
+{
+    (void)ctx;
+    (void)bias_dims;
+    const int32_t groups = filter_dims->c > 0 ? input_dims->c / filter_dims->c : 0;
+    if (groups < 1 || groups * filter_dims->c != input_dims->c || output_dims->c % groups != 0)
+    {
+        return ARM_CMSIS_NN_ARG_ERROR;
+    }
+    const int32_t taps_of_channel = filter_dims->h * filter_dims->w * filter_dims->c;
+    const int32_t channels_of_group = output_dims->c / groups;
+    for (int32_t n = 0; n < output_dims->n; n++)
+    {
+        for (int32_t y = 0; y < output_dims->h; y++)
+        {
+            for (int32_t x = 0; x < output_dims->w; x++)
+            {
+                const int32_t top = y * conv_params->stride.h - conv_params->padding.h;
+                const int32_t left = x * conv_params->stride.w - conv_params->padding.w;
+                for (int32_t c = 0; c < output_dims->c;)
+                {
+                    /* Two channels of one group share a pass over the input; a last one is computed twice over. */
+                    const int32_t group = c / channels_of_group;
+                    const int32_t next = helia_nn_min(c + 1, (group + 1) * channels_of_group - 1);
+                    int64_t sums[2] = {0, 0};
+                    sums_of_window(conv_params,
+                                   input_dims,
+                                   input_data + group * filter_dims->c,
+                                   filter_dims,
+                                   filter_data + c * taps_of_channel,
+                                   filter_data + next * taps_of_channel,
+                                   top,
+                                   left,
+                                   sums);
+                    for (int32_t k = 0; c <= next; c++, k++)
+                    {
+                        *output_data++ = output_of(
+                            conv_params, bias_data, sums[k], c, quant_params->multiplier[c], quant_params->shift[c]);
+                    }
+                }
+            }
+        }
+        input_data += input_dims->h * input_dims->w * input_dims->c;
+    }
+    return ARM_CMSIS_NN_SUCCESS;
+}

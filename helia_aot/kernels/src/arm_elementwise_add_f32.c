@@ -1,0 +1,18 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "support_f32.h"
+#include "support_elementwise_flt.h"
+
+arm_cmsis_nn_status arm_elementwise_add_f32(
+    const float32_t *input_1_vect,
+    const float32_t *input_2_vect,
+    float32_t *output,
+    float32_t out_activation_min,
+    float32_t out_activation_max,
+    int32_t block_size)
+{
+    const helia_nn_activation activation = {out_activation_min, out_activation_max};
+    helia_nn_add_vectors(input_1_vect, 1, input_2_vect, 1, activation, output, block_size);
+    return ARM_CMSIS_NN_SUCCESS;
+}

@@ -1,0 +1,39 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Fully connected layers over int16 numbers with int8 weights and 64-bit accumulators.
+ */
+#ifndef HELIA_NN_SUPPORT_FULLY_CONNECTED_S16_H
+#define HELIA_NN_SUPPORT_FULLY_CONNECTED_S16_H
+
+#include "support_requantize_s64.h"
+
+/* One row of outputs; `step` is 1 where every output has its multiplier and shift, else 0. */
+static inline void helia_nn_fully_connected_row_s16(const cmsis_nn_activation *activation,
+                                                    const int32_t *multiplier,
+                                                    const int32_t *shift,
+                                                    int32_t step,
+                                                    const int16_t *input,
+                                                    int32_t depth,
+                                                    const int8_t *weights,
+                                                    const int64_t *bias,
+                                                    int32_t channels,
+                                                    int16_t *output)
+{
+    for (int32_t c = 0; c < channels; c += 2)
+    {
+        /* An odd last output is computed twice over. */
+        const int32_t next = helia_nn_min(c + 1, channels - 1);
+        int64_t sums[2] = {0, 0};
+        helia_nn_dots_s16_s8(input, weights + c * depth, weights + next * depth, depth, sums);
+        for (int32_t k = 0; k <= next - c; k++)
+        {
+            const int64_t sum = sums[k] + (bias != NULL ? bias[c + k] : 0);
+            const int32_t reduced = helia_nn_reduced_multiplier(multiplier[(c + k) * step]);
+            const int32_t scaled = helia_nn_requantize_s64(sum, reduced, shift[(c + k) * step]);
+            output[c + k] = (int16_t)helia_nn_clamp(scaled, activation->min, activation->max);
+        }
+    }
+}
+
+#endif /* HELIA_NN_SUPPORT_FULLY_CONNECTED_S16_H */

@@ -1,0 +1,52 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Windows of the poolings, for the element type of the support_f32.h or support_f16.h before it.
+ */
+#ifndef HELIA_NN_SUPPORT_POOL_FLT_H
+#define HELIA_NN_SUPPORT_POOL_FLT_H
+
+/* The inputs of one output pixel: `h` rows of `w` pixels, padding left out. */
+typedef struct
+{
+    const helia_nn_real *input; /* First pixel of the first row. */
+    int32_t h, w;               /* At least 1. */
+    int32_t row;                /* Elements from one row to the next. */
+} helia_nn_window;
+
+/* Tells whether the windows along one axis all hold at least one input. */
+static inline bool helia_nn_window_rule(int32_t input, int32_t filter, int32_t output, int32_t stride, int32_t padding)
+{
+    return stride > 0 && padding < filter && (output - 1) * stride - padding < input;
+}
+
+static inline bool helia_nn_windows_rule(const helia_nn_pool_params *params,
+                                         const cmsis_nn_dims *input,
+                                         const cmsis_nn_dims *filter,
+                                         const cmsis_nn_dims *output)
+{
+    return helia_nn_positive(input) && helia_nn_positive(output) && input->n == output->n && input->c == output->c &&
+           helia_nn_window_rule(input->h, filter->h, output->h, params->stride.h, params->padding.h) &&
+           helia_nn_window_rule(input->w, filter->w, output->w, params->stride.w, params->padding.w);
+}
+
+static inline helia_nn_window helia_nn_window_at(const helia_nn_pool_params *params,
+                                                 const cmsis_nn_dims *input_dims,
+                                                 const helia_nn_real *input,
+                                                 const cmsis_nn_dims *filter_dims,
+                                                 int32_t out_y,
+                                                 int32_t out_x)
+{
+    const int32_t top = out_y * params->stride.h - params->padding.h;
+    const int32_t left = out_x * params->stride.w - params->padding.w;
+    const int32_t y = helia_nn_max(top, 0);
+    const int32_t x = helia_nn_max(left, 0);
+    return (helia_nn_window){
+        .input = input + (y * input_dims->w + x) * input_dims->c,
+        .h = helia_nn_min(top + filter_dims->h, input_dims->h) - y,
+        .w = helia_nn_min(left + filter_dims->w, input_dims->w) - x,
+        .row = input_dims->w * input_dims->c,
+    };
+}
+
+#endif /* HELIA_NN_SUPPORT_POOL_FLT_H */

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The float32 and float16 families by operator type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from helia_aot.operators.float_layers import (
+    FloatConvolution,
+    FloatDepthwise,
+    FloatFullyConnected,
+)
+from helia_aot.operators.float_maps import (
+    FloatBinary,
+    FloatClamp,
+    FloatFunction,
+    FloatPooling,
+    FloatSelection,
+    FloatSoftmax,
+)
+from helia_aot.operators.floating import FLOAT16, FLOAT32, FloatType
+from helia_aot.operators.spec import OperatorFamily
+
+
+def _families(kind: FloatType) -> dict[str, OperatorFamily]:
+    return {
+        "ADD": FloatBinary(kind, "add"),
+        "AVERAGE_POOL_2D": FloatPooling(kind, "arm_avg_pool"),
+        "CONV_2D": FloatConvolution(kind),
+        "DEPTHWISE_CONV_2D": FloatDepthwise(kind),
+        "FULLY_CONNECTED": FloatFullyConnected(kind),
+        "HARD_SWISH": FloatFunction(kind, "hard_swish"),
+        "LOGISTIC": FloatFunction(kind, "logistic"),
+        "MAXIMUM": FloatSelection(kind, "maximum"),
+        "MAX_POOL_2D": FloatPooling(kind, "arm_max_pool"),
+        "MINIMUM": FloatSelection(kind, "minimum"),
+        "MUL": FloatBinary(kind, "mul"),
+        "PRELU": FloatSelection(kind, "prelu"),
+        "RELU": FloatClamp(kind, "RELU"),
+        "RELU6": FloatClamp(kind, "RELU6"),
+        "RELU_N1_TO_1": FloatClamp(kind, "RELU_N1_TO_1"),
+        "SOFTMAX": FloatSoftmax(kind),
+        "SUB": FloatBinary(kind, "sub"),
+        "TANH": FloatFunction(kind, "tanh"),
+    }
+
+
+FLOAT_FAMILIES: Final[Mapping[str, Mapping[str, OperatorFamily]]] = {
+    op_type: {kind.dtype.value: _families(kind)[op_type] for kind in (FLOAT32, FLOAT16)}
+    for op_type in _families(FLOAT32)
+}
+"""TFLite operator name -> element type -> family."""
