@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from helia_aot.ir.graph import Graph, Operator
 from helia_aot.operators.spec import (
+    FixedDomain,
+    HasFixedChoices,
     KnobDomain,
     LoweredOperator,
     OperatorFamily,
@@ -48,6 +50,15 @@ class ByType:
     def domains(self, graph: Graph, operator: Operator, target: Target) -> Mapping[str, KnobDomain]:
         """Gives the family's knobs."""
         return self._family(graph, operator).domains(graph, operator, target)
+
+    def fixed(
+        self, graph: Graph, operator: Operator, knobs: Mapping[str, str], target: Target
+    ) -> Mapping[str, FixedDomain]:
+        """Gives the family's fixed choices, if it has any."""
+        family = self._family(graph, operator)
+        if not isinstance(family, HasFixedChoices):
+            return {}
+        return family.fixed(graph, operator, knobs, target)
 
     def lower(
         self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target

@@ -27,6 +27,7 @@ from helia_aot.operators.floating import (
 from helia_aot.operators.geometry import Window, window
 from helia_aot.operators.spec import (
     Argument,
+    FixedDomain,
     KernelCall,
     KnobDomain,
     LoweredOperator,
@@ -93,6 +94,16 @@ class FloatConvolution:
             weights.shape[0],
             target,
         )
+
+    def fixed(
+        self, graph: Graph, operator: Operator, knobs: Mapping[str, str], target: Target
+    ) -> Mapping[str, FixedDomain]:
+        """Gives ``weight_layout`` for 1x1 convolutions."""
+        source, weights = graph.tensor(operator.inputs[0]), graph.tensor(operator.inputs[1])
+        geometry = window(operator.attributes, source.shape, *weights.shape[1:3])
+        if not is_pointwise(geometry):
+            return {}
+        return weight_layout(self._kind, geometry_rows(geometry), weights.shape[0], knobs, target)
 
     def lower(
         self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
@@ -242,6 +253,14 @@ class FloatFullyConnected:
         channels, depth = weights.shape
         return accumulation(self._entry, source.elements // depth, channels, target)
 
+    def fixed(
+        self, graph: Graph, operator: Operator, knobs: Mapping[str, str], target: Target
+    ) -> Mapping[str, FixedDomain]:
+        """Gives ``weight_layout``."""
+        source, weights = graph.tensor(operator.inputs[0]), graph.tensor(operator.inputs[1])
+        channels, depth = weights.shape
+        return weight_layout(self._kind, source.elements // depth, channels, knobs, target)
+
     @property
     def _entry(self) -> str:
         return f"arm_fully_connected_nhwc_{self._kind.suffix}"
@@ -284,7 +303,6 @@ class FloatFullyConnected:
             op_type=operator.op_type,
             call=KernelCall(self._entry, arguments),
             constants=present((weights, bias)),
-            weight_layout="packed" if packed else "standard",
         )
 
 
@@ -308,6 +326,20 @@ def accumulation(entry: str, rows: int, outputs: int, target: Target) -> dict[st
         reason=reason and f"{reason}; the layer keeps the standard layout",
     )
     return {"accumulation": domain}
+
+
+def weight_layout(
+    kind: FloatType, rows: int, outputs: int, knobs: Mapping[str, str], target: Target
+) -> Mapping[str, FixedDomain]:
+    """Gives the ``weight_layout`` choice of a matrix product and what decides it.
+
+    In FP16 the layout follows ``accumulation``, except where ``fast`` leaves the standard layout because packing would
+    not pay off; that, and every FP32 layer, is decided by a heuristic over shape and target.
+    """
+    layout = "packed" if is_packed(kind, rows, outputs, knobs, target) else "standard"
+    is_fast = knobs.get("accumulation") == "fast"
+    by_knob = kind is FLOAT16 and (layout == "packed" or not is_fast)
+    return {"weight_layout": FixedDomain((layout,), layout, "knob" if by_knob else "heuristic")}
 
 
 def is_packed(
@@ -375,7 +407,6 @@ def lower_convolution(
         call=KernelCall(entry, arguments),
         constants=present((constant, bias)),
         scratch_bytes=scratch,
-        weight_layout="packed" if packed else "standard",
     )
 
 

@@ -170,8 +170,6 @@ class LoweredOperator:
         scratch_bytes: Size of the operator's scratch buffer; 0 for none.
         alias: Output tensor id -> input tensor id that shares its storage.
         init: Calls that run once before the first run, in order; they give variables their first values.
-        weight_layout: How the float weights of a matrix product lie in memory, ``standard`` or ``packed``; empty for
-            operators without the choice.
     """
 
     node_id: str
@@ -182,7 +180,6 @@ class LoweredOperator:
     scratch_bytes: int = 0
     alias: Mapping[str, str] = field(default_factory=dict)
     init: tuple[KernelCall, ...] = ()
-    weight_layout: str = ""
 
     @property
     def scratch_id(self) -> str:

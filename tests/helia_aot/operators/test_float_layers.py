@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import reference_flt
@@ -12,7 +14,7 @@ from helia_aot.ir.dtypes import DType
 from helia_aot.ir.graph import Graph, Operator, Tensor
 from helia_aot.operators.floating import pack
 from helia_aot.operators.registry import FAMILIES
-from helia_aot.operators.spec import Target
+from helia_aot.operators.spec import FixedDomain, Target
 
 M55 = Target(mve=True, dsp=True, fp16=True)
 WITHOUT_FP16 = Target(mve=True, dsp=True, fp16=False)
@@ -54,6 +56,11 @@ def lowered(graph: Graph, target: Target, **choices: str):
     return family.lower(graph, operator, choices, target)
 
 
+def layout(graph: Graph, target: Target, **knobs: str) -> FixedDomain:
+    operator = graph.operators[0]
+    return FAMILIES[operator.op_type].fixed(graph, operator, knobs, target)["weight_layout"]
+
+
 @pytest.mark.parametrize(
     ("graph", "target", "reason"),
     [
@@ -74,9 +81,10 @@ def test_accumulation_applies_where_packing_pays_off(
     assert domain.applicable == (not reason)
     assert reason in domain.reason
     assert set(domain.entries) == {"precise", "fast"}
-    fast = lowered(graph, target, accumulation="fast")
-    assert fast.weight_layout == ("standard" if reason else "packed")
-    assert lowered(graph, target, accumulation="precise").weight_layout == "standard"
+    fast = FixedDomain(("packed",), "packed", "knob")
+    left = FixedDomain(("standard",), "standard", "heuristic")
+    assert layout(graph, target, accumulation="fast") == (left if reason else fast)
+    assert layout(graph, target, accumulation="precise") == replace(left, set_by="knob")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +98,7 @@ def test_other_layers_have_no_knob(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize(
-    ("graph", "target", "layout"),
+    ("graph", "target", "expected"),
     [
         (linear(4, 5, 4, DType.FLOAT32), M55, "packed"),
         (linear(1, 5, 4, DType.FLOAT32), M55, "standard"),
@@ -100,8 +108,11 @@ def test_other_layers_have_no_knob(graph: Graph) -> None:
         (conv(6, 8, 3), M55, "standard"),
     ],
 )
-def test_float32_weights_pack_by_shape(graph: Graph, target: Target, layout: str) -> None:
-    assert lowered(graph, target).weight_layout == layout
+def test_float32_weights_pack_by_shape(graph: Graph, target: Target, expected: str) -> None:
+    is_packed = lowered(graph, target).constants[0].id.endswith("_packed")
+    assert is_packed == (expected == "packed")
+    if graph.tensor("w").shape[1:3] != (3, 3):  # the choice is recorded for matrix products
+        assert layout(graph, target) == FixedDomain((expected,), expected, "heuristic")
 
 
 def test_packed_weights_are_a_constant_of_the_layer() -> None:
