@@ -59,7 +59,7 @@ def _cycles(summary: CampaignSummary) -> Table:
 
 def _changes(summary: CampaignSummary) -> Table:
     table = Table(box=None, pad_edge=False)
-    table.add_column("operator", overflow="fold")
+    table.add_column("operator", no_wrap=True, overflow="ellipsis", max_width=_ID_COLUMNS)
     for name in ("type", "knob", "auto", "best"):
         table.add_column(name, no_wrap=True)
     for name in ("auto cycles", "best cycles", "change"):
