@@ -3,17 +3,13 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
-import pytest
+from required import tflite_micro_runtime
 
 
 def micro_outputs(model: bytes, image: np.ndarray, outputs: int = 2) -> list[np.ndarray]:
     """Gives the first outputs of a model with one input; skips where TFLite Micro's package does not exist."""
-    if sys.platform != "linux":
-        pytest.skip("TFLite Micro's Python package is made for Linux")
-    from tflite_micro import runtime  # type: ignore[import-untyped]
+    runtime = tflite_micro_runtime()
 
     interpreter = runtime.Interpreter.from_bytes(model)
     interpreter.set_input(image, 0)

@@ -6,7 +6,6 @@ One model holds many operators side by side, each with its own output, so that f
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from host_module import build_module, run_program, run_sequence
+from required import tflite_micro_runtime
 from tflite_models import ACTIVATIONS, PADDINGS, ModelBuilder, output_extent
 
 from helia_aot.api import convert
@@ -415,9 +415,7 @@ def build(dtype: str, seed: int, parts: Sequence[Callable[[Layers], None]] = PAR
 
 
 def micro(model: bytes, arrays: Sequence[np.ndarray], outputs: int) -> list[np.ndarray]:
-    if sys.platform != "linux":
-        pytest.skip("TFLite Micro's Python package is made for Linux")
-    from tflite_micro import runtime  # type: ignore[import-untyped]
+    runtime = tflite_micro_runtime()
 
     interpreter = runtime.Interpreter.from_bytes(model, arena_size=1 << 21)
     for position, array in enumerate(arrays):
@@ -481,9 +479,7 @@ def test_svdf_remembers_as_tflite_micro_does(state_dtype: str, tmp_path: Path) -
     conversion = convert(ConvertConfig.model_validate(config))
     program = build_module(conversion, tmp_path)
     steps = [[rng.integers(-128, 128, (1, inputs)).astype(np.int8)] for _ in range(7)]
-    if sys.platform != "linux":
-        pytest.skip("TFLite Micro's Python package is made for Linux")
-    from tflite_micro import runtime  # type: ignore[import-untyped]
+    runtime = tflite_micro_runtime()
 
     interpreter = runtime.Interpreter.from_bytes(data)
     for (step,), (got,) in zip(steps, run_sequence(program, conversion, steps), strict=True):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from golden import SUPPORTED
+from golden import DYNAMIC_RANGE, FLOAT, INT4_WEIGHTS, SUPPORTED
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +26,12 @@ from helia_aot.optimization.write_rules import rules_yaml
 PLAN, REPORT = "aot_plan.json", "aot_report.json"
 STAGE = {"memory": "MRAM", "constant_destination_memory": "DTCM"}
 STAGED = {"type": "constant", "attributes": STAGE}
+STAGED_IN_SRAM = {
+    "type": "constant",
+    "attributes": {**STAGE, "constant_destination_memory": "SRAM"},
+}
+LARGEST_FOR_DTCM_BYTES = 400_000
+"""Size of the largest model file whose constants are staged in the 496 KiB DTCM."""
 
 
 def converted(path: Path, plan: OptimizationPlan | None = None, **sections: object) -> Conversion:
@@ -62,9 +68,12 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("sections", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
-@pytest.mark.parametrize("name", SUPPORTED)
+@pytest.mark.parametrize("name", [*SUPPORTED, *FLOAT, *DYNAMIC_RANGE, *INT4_WEIGHTS])
 def test_models_round_trip(name: str, sections: dict[str, Any], models_dir: Path) -> None:
     path = models_dir / f"{name}.tflite"
+    if "memory" in sections and path.stat().st_size > LARGEST_FOR_DTCM_BYTES:
+        memory = {**sections["memory"], "tensors": [STAGED_IN_SRAM]}
+        sections = {**sections, "memory": memory}
     assert_round_trips(path, converted(path, **sections))
 
 

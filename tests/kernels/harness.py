@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import pytest
+import required
 
 HERE = Path(__file__).parent
 KERNELS = HERE.parents[1] / "helia_aot" / "kernels"
@@ -133,7 +133,7 @@ def require(target: Target) -> None:
     """Skips, by name, when a tool of the target is not installed."""
     missing = target.missing_tools()
     if missing:
-        pytest.skip(f"not installed: {', '.join(missing)}")
+        required.missing(f"not installed: {', '.join(missing)}")
 
 
 def build(target: Target, extra_flags: Sequence[str] = ()) -> Path:

@@ -11,6 +11,7 @@ import reference
 from harness import TARGETS, Case, check_cases, check_rejected
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from required import tflite_micro_runtime
 from tflite_models import ModelBuilder
 
 BATCH = settings(max_examples=3, deadline=None, derandomize=True, database=None)
@@ -143,7 +144,7 @@ def test_shapes_that_do_not_broadcast_are_refused(target):
 
 @each_target
 def test_against_tensorflow_lite_micro(target):
-    tflite_micro = pytest.importorskip("tflite_micro", reason="tflite-micro is not installed")
+    runtime = tflite_micro_runtime()
     made = []
     for seed, shapes in enumerate(
         [((1, 5, 4, 7), (1, 5, 4, 7)), ((1, 4, 3, 6), (1, 1, 1, 6)), ((2, 3, 3, 1), (2, 3, 3, 8))]
@@ -155,7 +156,7 @@ def test_against_tensorflow_lite_micro(target):
             for i, s in enumerate(shapes)
         ]
         y = builder.add(*sources, scale=q.scales[2], zero_point=q.zero_points[2], activation="relu")
-        interpreter = tflite_micro.runtime.Interpreter.from_bytes(
+        interpreter = runtime.Interpreter.from_bytes(
             builder.build(inputs=sources, outputs=[y])
         )
         case, oracle = add_case(*shapes, q, seed=seed + 1)

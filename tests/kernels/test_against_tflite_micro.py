@@ -4,18 +4,18 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import reference
 from harness import Case, check_everywhere
+from required import tflite_micro_runtime
 from tflite_models import ModelBuilder
 
 from helia_aot.kernels.manifest import scratch_bytes
 
-tflite_micro = pytest.importorskip("tflite_micro", reason="tflite-micro is not installed")
+runtime = tflite_micro_runtime()
 
 
 def interpret(model: bytes, x: np.ndarray) -> np.ndarray:
-    interpreter = tflite_micro.runtime.Interpreter.from_bytes(model)
+    interpreter = runtime.Interpreter.from_bytes(model)
     interpreter.set_input(x, 0)
     interpreter.invoke()
     return interpreter.get_output(0)

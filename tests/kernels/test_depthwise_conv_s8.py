@@ -12,6 +12,7 @@ from conv_cases import ConvShape, conv_params, conv_shapes, pairs, quantization,
 from harness import TARGETS, Case, check_cases, check_rejected, run_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from required import tflite_micro_runtime
 from tflite_models import ModelBuilder
 
 from helia_aot.operators.depthwise import scratch_bytes, takes_optimized, takes_planar
@@ -365,7 +366,7 @@ MICRO = [
 
 @each_target
 def test_against_tensorflow_lite_micro(target):
-    tflite_micro = pytest.importorskip("tflite_micro", reason="tflite-micro is not installed")
+    runtime = tflite_micro_runtime()
     cases, expected = [], []
     for seed, (entry, size, filter_shape, options) in enumerate(MICRO):
         rng = np.random.default_rng(seed)
@@ -386,7 +387,7 @@ def test_against_tensorflow_lite_micro(target):
             zero_point=zero_out,
             **options,
         )
-        interpreter = tflite_micro.runtime.Interpreter.from_bytes(
+        interpreter = runtime.Interpreter.from_bytes(
             builder.build(inputs=[source], outputs=[y])
         )
         interpreter.set_input(x, 0)

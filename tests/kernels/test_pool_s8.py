@@ -12,6 +12,7 @@ from harness import TARGETS, Case, check_cases, check_rejected
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_pool import pool_s8
+from required import tflite_micro_runtime
 from tflite_models import ModelBuilder
 
 BATCH = settings(max_examples=3, deadline=None, derandomize=True, database=None)
@@ -154,7 +155,7 @@ def test_shapes_outside_the_rule_are_refused(target, kind):
 
 @each_target
 def test_against_tensorflow_lite_micro(target):
-    tflite_micro = pytest.importorskip("tflite_micro", reason="tflite-micro is not installed")
+    runtime = tflite_micro_runtime()
     cases, expected = [], []
     for kind in ENTRIES:
         for padding in ("same", "valid"):
@@ -169,7 +170,7 @@ def test_against_tensorflow_lite_micro(target):
                 source, kernel=shape.kernel, stride=shape.stride, padding=padding, activation="relu"
             )
             model = builder.build(inputs=[source], outputs=[y])
-            interpreter = tflite_micro.runtime.Interpreter.from_bytes(model)
+            interpreter = runtime.Interpreter.from_bytes(model)
             interpreter.set_input(input_of(shape), 0)
             interpreter.invoke()
             case, oracle = pool_case(kind, replace(shape, activation=(4, 127)))

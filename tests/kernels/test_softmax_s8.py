@@ -9,6 +9,7 @@ from harness import TARGETS, Case, check_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_softmax import softmax_params, softmax_s8
+from required import tflite_micro_runtime
 from tflite_models import ModelBuilder
 
 BATCH = settings(max_examples=3, deadline=None, derandomize=True, database=None)
@@ -76,7 +77,7 @@ def test_outputs_are_close_to_the_real_function():
 
 @each_target
 def test_against_tensorflow_lite_micro(target):
-    tflite_micro = pytest.importorskip("tflite_micro", reason="tflite-micro is not installed")
+    runtime = tflite_micro_runtime()
     made = []
     for seed, (size, scale, beta) in enumerate(
         [(12, 0.05, 1.0), (3, 0.7, 1.0), (40, 0.02, 2.0), (256, 0.1, 1.0)]
@@ -85,7 +86,7 @@ def test_against_tensorflow_lite_micro(target):
         builder = ModelBuilder()
         source = builder.tensor(x.shape, scale=scale, zero_point=3)
         y = builder.softmax(source, beta=beta)
-        interpreter = tflite_micro.runtime.Interpreter.from_bytes(
+        interpreter = runtime.Interpreter.from_bytes(
             builder.build(inputs=[source], outputs=[y]), arena_size=1 << 20
         )
         interpreter.set_input(x, 0)

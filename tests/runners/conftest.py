@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from required import missing
 
 from helia_aot.platforms.registry import load_platform
 from runners.simulator.simulator import SimulatorRunner
@@ -18,7 +19,7 @@ def tools() -> None:
     """Skips where a tool of the simulator is missing, and says which."""
     problems = check_tools()
     if problems:
-        pytest.skip("; ".join(str(problem) for problem in problems))
+        missing("; ".join(str(problem) for problem in problems))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from required import missing
 
 from helia_aot.errors import InvariantError
 from helia_aot.kernels import manifest
@@ -26,7 +27,7 @@ def symbol_tables(request, tmp_path_factory):
     command = COMPILERS[request.param]
     nm = command[0].replace("gcc", "nm").replace("cc", "nm")
     if shutil.which(command[0]) is None or shutil.which(nm) is None:
-        pytest.skip(f"{command[0]} or {nm} is not installed")
+        missing(f"{command[0]} or {nm} is not installed")
     folder = tmp_path_factory.mktemp("objects")
     names = [name for name in manifest.source_names() if name.endswith(".c")]
     paths = [str(SOURCES / name) for name in names]

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tools and oracles that tests need: a skip for who lacks them, a failure where the set-up has promised them.
+
+``scripts/test`` installs the compilers, the emulator and TFLite Micro, and says so with ``HELIA_TESTS_NEED_TOOLS=1``: a run that
+silently left them out would be green without having looked.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from typing import Any, NoReturn
+
+import pytest
+
+
+def missing(what: str) -> NoReturn:
+    """Ends a test that cannot run: skipped, or failed where the set-up has promised what is missing."""
+    if os.environ.get("HELIA_TESTS_NEED_TOOLS"):
+        pytest.fail(f"{what}, although the set-up installs it")
+    pytest.skip(what, allow_module_level=True)
+
+
+def tflite_micro_runtime() -> Any:
+    """Gives TFLite Micro's interpreter module, the reference of the integer operators."""
+    if (sys.platform, platform.machine()) != ("linux", "x86_64"):
+        pytest.skip("TFLite Micro's package is made for Linux on x86-64", allow_module_level=True)
+    try:
+        from tflite_micro import runtime  # type: ignore[import-untyped]
+    except ImportError:
+        missing("tflite-micro is not installed")
+    return runtime
