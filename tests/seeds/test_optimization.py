@@ -166,7 +166,7 @@ def test_settings_trade_memory_for_speed(digits_model: Path) -> None:
 def test_settings_are_goal_gate_knobs_and_placement() -> None:
     # Code specialization is one of the further knobs that the guide announces.
     knobs = ("accumulation", "kernel", "code_specialization")
-    assert SETTINGS == ("goal", "allow_approximate", *knobs, PLACEMENT)
+    assert ("goal", "allow_approximate", *knobs, PLACEMENT) == SETTINGS
 
 
 def test_every_value_is_exact_or_approximate(digits_model: Path) -> None:
