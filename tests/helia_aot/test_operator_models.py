@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from elementwise_models import element_wise_operators
 from host_module import build_module, run_program, run_sequence
 from required import tflite_micro_runtime
-from test_elementwise_models import element_wise_operators
 from tflite_models import ACTIVATIONS, PADDINGS, ModelBuilder, output_extent
 
 from helia_aot.api import convert
