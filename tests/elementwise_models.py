@@ -65,7 +65,9 @@ class Layers:
         for index, (low, high) in zip(self.inputs, self.ranges, strict=True):
             tensor = self.model.tensors[index]
             if tensor.dtype.startswith("float"):
-                arrays.append(self.rng.uniform(low, high, tensor.shape).astype(tensor.dtype))
+                # Halves, so that both precisions see the same numbers.
+                real = self.rng.uniform(low, high, tensor.shape).astype(np.float16)
+                arrays.append(real.astype(tensor.dtype))
             else:
                 wide = self.rng.integers(int(low), int(high) + 1, tensor.shape)
                 arrays.append(wide.astype(tensor.dtype))
@@ -169,6 +171,60 @@ def only_in_litert(m: Layers) -> None:
         for approximate in (False, True):
             options = ("GeluOptions", {"Approximate": approximate})
             m.op("GELU", [z], SHAPE, "int8", options, scale=scale * 0.9, zero_point=-3)
+
+
+REAL_FUNCTIONS = ("NEG", "ABS", "SQUARE", "FLOOR", "CEIL", "ROUND", "EXP", "SIN", "COS", "ELU")
+
+
+def real(m: Layers) -> None:
+    """Operators of float32."""
+    dtype = "float32"
+    x = m.input(SHAPE, dtype, (-4, 4))
+    row = m.input(ROW, dtype, (0.5, 3))
+    column = m.input(COLUMN, dtype, (-3, -0.5))
+    for op_type in REAL_FUNCTIONS:
+        m.op(op_type, [x], SHAPE, dtype)
+    for op_type in ("SQRT", "RSQRT", "LOG"):
+        m.op(op_type, [row], ROW, dtype)
+    for alpha in (0.1, 1.5):
+        m.op("LEAKY_RELU", [x], SHAPE, dtype, ("LeakyReluOptions", {"Alpha": alpha}))
+    for divisor, activation in ((row, "none"), (column, "none"), (row, "relu6")):
+        fused = ("DivOptions", {"FusedActivationFunction": ACTIVATIONS[activation]})
+        m.op("DIV", [x, divisor], SHAPE, dtype, fused)
+    for other in (row, column):
+        m.op("SQUARED_DIFFERENCE", [other, x], SHAPE, dtype)
+    for op_type in COMPARISONS:
+        m.op(op_type, [x, row], SHAPE, "bool")
+        flag = m.op(op_type, [row, row], ROW, "bool")
+    m.op("SELECT_V2", [flag, x, column], SHAPE, dtype)
+    m.op("LOG_SOFTMAX", [x], SHAPE, dtype)
+    kinds: list[tuple[list[int], bool, tuple[int, ...]]] = [
+        ([1, 2], True, (2, 1, 1, 5)), ([3], False, (2, 3, 4)), ([0, 2], False, (3, 5)), ([-1, 0, 1, 2], False, ()),
+    ]  # fmt: skip
+    for axes, keep, shape in kinds:
+        for op_type in ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"):
+            options = ("ReducerOptions", {"KeepDims": keep})
+            m.op(op_type, [x, m.numbers(axes)], shape, dtype, options)
+    for axis in (1, 3):
+        shape = tuple(size for i, size in enumerate(SHAPE) if i != axis)
+        m.op("ARG_MAX", [x, m.numbers([axis])], shape, "int32", ("ArgMaxOptions", {}))
+        m.op("ARG_MIN", [x, m.numbers([axis])], shape, "int32", ("ArgMinOptions", {}))
+    for size in ((6, 9), (2, 3), (1, 1)):
+        for corners, half in ((False, False), (True, False), (False, True)):
+            options = ("ResizeBilinearOptions", {"AlignCorners": corners, "HalfPixelCenters": half})
+            m.op("RESIZE_BILINEAR", [x, m.numbers(size)], (2, *size, 5), dtype, options)
+    wide = m.input((2, 1, 1, 2, 4), dtype, (-4, 4))
+    deep = m.input((1, 3, 5, 2, 4), dtype, (-4, 4))
+    m.op("MUL", [wide, deep], (2, 3, 5, 2, 4), dtype, ("MulOptions", {}))
+
+
+def real_only_in_litert(m: Layers) -> None:
+    """Float operators that TFLite Micro lacks or computes otherwise."""
+    x = m.input(SHAPE, "float32", (-4, 4))
+    row = m.input(ROW, "float32", (0.5, 3))
+    for approximate in (False, True):
+        m.op("GELU", [x], SHAPE, "float32", ("GeluOptions", {"Approximate": approximate}))
+    m.op("FLOOR_DIV", [x, row], SHAPE, "float32")
 
 
 INTEGER_PARTS = (quantized, plain, functions, only_in_litert)

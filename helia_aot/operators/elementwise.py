@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from helia_aot.ir.attributes import Activation
 from helia_aot.ir.dtypes import DType
 from helia_aot.ir.graph import Graph, Operator, Tensor
 from helia_aot.ir.quantization import (
@@ -73,7 +72,7 @@ class Arithmetic(Plain):
     def problems(self, graph: Graph, operator: Operator) -> list[str]:
         """Lists why the operation cannot be compiled."""
         reasons = _check_pair(graph, operator, zero_scale=self._kind == "mul")
-        return reasons + checks.check_activation(_activation(operator))
+        return reasons + checks.check_activation(checks.fused_activation(operator))
 
     def lower(
         self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
@@ -115,7 +114,7 @@ class Arithmetic(Plain):
         assert one is not None
         assert two is not None
         assert out is not None
-        low, high = activation_range(_activation(operator), output.dtype, out)
+        low, high = activation_range(checks.fused_activation(operator), output.dtype, out)
         if self._kind in ("mul", "div"):
             before = [
                 Argument("input1_offset", -one.zero_point),
@@ -239,11 +238,6 @@ class Prelu(Plain):
         ]
         entry = "arm_prelu_s8" if output.dtype is DType.INT8 else "helia_nn_prelu_s16"
         return lowered(operator, entry, arguments, constants=constants_of(source, slopes))
-
-
-def _activation(operator: Operator) -> Activation:
-    """Gives the fused activation; SQUARED_DIFFERENCE has no options."""
-    return "NONE" if operator.attributes is None else operator.attributes.activation
 
 
 def _operands(graph: Graph, operator: Operator) -> tuple[Tensor, Tensor, Tensor]:

@@ -8,7 +8,6 @@ from typing import Final
 
 import numpy as np
 
-from helia_aot.ir.attributes import Activation
 from helia_aot.ir.dtypes import DType
 from helia_aot.ir.graph import Graph, Operator
 from helia_aot.operators import checks
@@ -73,7 +72,7 @@ class Arithmetic32(Plain):
         for role, tensor in (("input 0", first), ("input 1", second), ("output", output)):
             if tensor.dtype is not DType.INT32:
                 reasons.append(f"{role} has type {tensor.dtype}; supported: int32")
-        reasons += checks.check_activation(_activation(operator))
+        reasons += checks.check_activation(checks.fused_activation(operator))
         return reasons or check_broadcast((first, second), output)
 
     def lower(
@@ -84,7 +83,7 @@ class Arithmetic32(Plain):
         first, second = (graph.tensor(i) for i in operator.inputs)
         output = graph.tensor(operator.outputs[0])
         extents = operand_dims(first, second, output)
-        low, high = _LIMITS[_activation(operator)]
+        low, high = _LIMITS[checks.fused_activation(operator)]
         arguments = [
             Argument("input1_data", read_pointer(first)),
             Argument("input1_dims", extents[0]),
@@ -98,8 +97,3 @@ class Arithmetic32(Plain):
         ]
         constants = constants_of(first, second)
         return lowered(operator, "helia_nn_arithmetic_s32", arguments, constants=constants)
-
-
-def _activation(operator: Operator) -> Activation:
-    """Gives the fused activation; some of the operators have no options."""
-    return "NONE" if operator.attributes is None else operator.attributes.activation

@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from elementwise_models import Layers, functions, only_in_litert, plain, quantized
+from elementwise_models import (
+    Layers,
+    functions,
+    only_in_litert,
+    plain,
+    quantized,
+    real,
+    real_only_in_litert,
+)
 from host_module import build_module, run_program
 from required import litert_interpreter, tflite_micro_runtime
 
@@ -38,9 +46,9 @@ def litert(model: bytes, arrays: Sequence[np.ndarray], outputs: int) -> list[np.
     return [interpreter.get_tensor(d["index"]) for d in interpreter.get_output_details()][:outputs]
 
 
-def converted(model: bytes, folder: Path, **sections: Any) -> Conversion:
+def converted(data: bytes, folder: Path, **sections: Any) -> Conversion:
     path = folder / "model.tflite"
-    path.write_bytes(model)
+    path.write_bytes(data)
     config = {"model": {"path": path}, "platform": {"name": "apollo510_evb"}, **sections}
     return convert(ConvertConfig.model_validate(config))
 
@@ -79,3 +87,30 @@ def test_integer_operators_equal_the_reference(
         part(made)
     found = differences(made, converted(made.build(), tmp_path), tmp_path, oracle)
     assert not found, "\n".join(found)
+
+
+TOLERANCES = {"model": 1e-6, "float16": 3e-3}
+"""Of an output's largest magnitude, by ``model.precision``."""
+
+
+@pytest.mark.parametrize("precision", TOLERANCES)
+def test_float_operators_are_close_to_the_reference(precision: str, tmp_path: Path) -> None:
+    for part, oracle in ((real, micro), (real_only_in_litert, litert)):
+        made = Layers(seed=5)
+        part(made)
+        model, folder = made.build(), tmp_path / part.__name__
+        folder.mkdir()
+        path = folder / "model.tflite"
+        conversion = converted(model, folder, model={"path": path, "precision": precision})
+        arrays = made.samples()
+        halves = [a.astype(t.dtype) for a, t in zip(arrays, conversion.module.inputs, strict=True)]
+        got = run_program(build_module(conversion, folder), conversion, halves)
+        wanted = oracle(model, arrays, len(made.outputs))
+        found = []
+        for i, (name, ours, theirs) in enumerate(zip(made.names, got, wanted, strict=True)):
+            difference = np.abs(ours.astype(float) - theirs.reshape(ours.shape).astype(float)).max()
+            exact = ours.dtype.kind in "bi"
+            limit = 0 if exact else TOLERANCES[precision] * max(1, np.abs(theirs).max())
+            if not difference <= limit:
+                found.append(f"{i} {name} {ours.shape}: {difference:.3g} off, at most {limit:.3g}")
+        assert not found, "\n".join(found)

@@ -150,7 +150,8 @@ typedef enum
     HELIA_NN_INT32 = 4,
     HELIA_NN_UINT32 = 5,
     HELIA_NN_INT64 = 6,
-    HELIA_NN_FLOAT32 = 7
+    HELIA_NN_FLOAT32 = 7,
+    HELIA_NN_HALF = 8 /**< float16. */
 } helia_nn_type;
 
 /** Operations of helia_nn_arithmetic_s32() and, the divisions and the last one, of helia_nn_arithmetic_f32(). */
