@@ -143,6 +143,9 @@ def functions(m: Layers) -> None:
         y = m.input(ROW, dtype, (info.min, info.max), scale=1.3 * fine, zero_point=zero)
         if dtype == "int8":
             m.op("SELECT_V2", [flag, x, y], SHAPE, dtype, scale=1.3 * fine, zero_point=zero)
+    for rows, size, scale in ((3, 1, 0.1), (4, 7, 0.05), (2, 60, 0.3), (5, 4, 0.004)):
+        z = m.input((rows, size), "int8", (-128, 127), scale=scale, zero_point=5)
+        m.op("LOG_SOFTMAX", [z], (rows, size), "int8", scale=1 / 16, zero_point=127)
 
 
 def only_in_litert(m: Layers) -> None:

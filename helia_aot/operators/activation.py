@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Activations of integers: tables for int8, computation for int16, and SOFTMAX."""
+"""Activations of integers: tables for int8, computation for int16, and SOFTMAX and its logarithm."""
 
 from __future__ import annotations
 
@@ -292,6 +292,56 @@ class Softmax(Plain):
         return lowered(
             operator, entry, arguments, constants=constants_of(source), returns_status=False
         )
+
+
+class LogSoftmax(Plain):
+    """The LOG_SOFTMAX family: int8 over the last dimension."""
+
+    support = (Support(("int8",), "last dimension; output scale 1/16 and zero point 127"),)
+
+    def problems(self, graph: Graph, operator: Operator) -> list[str]:
+        """Lists why the operator cannot be compiled."""
+        reasons = checks.check_count(operator, inputs=(1,))
+        if reasons:
+            return reasons
+        source, output = _ends(graph, operator)
+        reasons += checks.check_quantized("input", source, (DType.INT8,))
+        reasons += checks.check_quantized("output", output, (DType.INT8,))
+        if source.shape != output.shape or not source.shape:
+            reasons.append(
+                f"input {list(source.shape)} and output {list(output.shape)} differ in shape"
+            )
+        if reasons:
+            return reasons
+        source_q, output_q = _quantizations(source, output)
+        reasons += check_output_scale(output_q, 1 / 16, 127)
+        try:
+            softmax_parameters(1.0, source_q.scale)
+        except ValueError as error:
+            reasons.append(str(error))
+        return reasons
+
+    def lower(
+        self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
+    ) -> LoweredOperator:
+        """Makes the call."""
+        del choices, target
+        source, output = _ends(graph, operator)
+        multiplier, shift, diff_min = softmax_parameters(
+            1.0, _quantizations(source, output)[0].scale
+        )
+        row_size = source.shape[-1]
+        arguments = [
+            Argument("input", read_pointer(source)),
+            Argument("num_rows", source.elements // row_size),
+            Argument("row_size", row_size),
+            Argument("mult", multiplier),
+            Argument("shift", shift),
+            Argument("diff_min", diff_min),
+            Argument("output", written_pointer(output)),
+        ]
+        constants = constants_of(source)
+        return lowered(operator, "helia_nn_log_softmax_s8", arguments, constants=constants)
 
 
 def check_output_scale(output_q: Quantization, scale: float, zero_point: int) -> list[str]:

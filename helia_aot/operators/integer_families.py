@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from helia_aot.operators.activation import Activation, Softmax
+from helia_aot.operators.activation import Activation, LogSoftmax, Softmax
 from helia_aot.operators.cast import Cast
 from helia_aot.operators.comparison import Comparison, Logical, LogicalNot, Select
 from helia_aot.operators.convolution import Convolution
@@ -105,6 +105,7 @@ INTEGER: Final[Mapping[str, Mapping[str, OperatorFamily]]] = {
     "LEAKY_RELU": _integer(Activation("LEAKY_RELU")),
     "LOG": {"int8": Activation("LOG")},
     "LOGISTIC": _integer(Activation("LOGISTIC")),
+    "LOG_SOFTMAX": {"int8": LogSoftmax()},
     "MAXIMUM": {**_integer(Extremum("maximum")), "int32": Arithmetic32("MAXIMUM")},
     "MAX_POOL_2D": _integer(Pooling("max_pool")),
     "MEAN": _integer(Reduction("MEAN")),

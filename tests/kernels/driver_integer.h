@@ -110,6 +110,13 @@ static int32_t run_arm_hard_swish_precise_s8(const call_t *call)
     return arm_hard_swish_precise_s8(call->blobs[0], p[0], p[1], p[2], p[3], p[4], p[5], p[6], call->output, p[7]);
 }
 
+/* Logarithm of the softmax: rows, row size, multiplier, shift, smallest difference. */
+static int32_t run_helia_nn_log_softmax_s8(const call_t *call)
+{
+    const int32_t *p = call->params;
+    return helia_nn_log_softmax_s8(call->blobs[0], p[0], p[1], p[2], p[3], p[4], call->output);
+}
+
 /* PReLU: 12 extents (input, slopes, output), three offsets, identity multiplier and shift, slope multiplier and shift. */
 #define PRELU_ADAPTER(entry)                                                                                                  \
     static int32_t run_##entry(const call_t *call)                                                                            \
@@ -382,4 +389,5 @@ SVDF_ADAPTER(s16, int16_t)
         ENTRY(helia_nn_svdf_s8), ENTRY(helia_nn_svdf_s16), ENTRY(arm_squared_difference_s8),                                  \
         ENTRY(arm_squared_difference_s16), ENTRY(helia_nn_div_s8), ENTRY(helia_nn_arithmetic_s32),                            \
         ENTRY(helia_nn_compare_s8), ENTRY(helia_nn_compare_s32), ENTRY(helia_nn_select), ENTRY(arm_rsqrt_s16_per_op),         \
-        ENTRY(arm_rsqrt_s16_universal), ENTRY(arm_hard_swish_compat_s8), ENTRY(arm_hard_swish_precise_s8)
+        ENTRY(arm_rsqrt_s16_universal), ENTRY(arm_hard_swish_compat_s8), ENTRY(arm_hard_swish_precise_s8),     \
+        ENTRY(helia_nn_log_softmax_s8)

@@ -10,10 +10,11 @@ from functools import cache
 import numpy as np
 import pytest
 import reference_integer as oracle
-from harness import TARGETS, Case, check_cases, check_rejected
+from harness import TARGETS, Case, check_cases, check_rejected, run_cases
 
 from helia_aot.ir import tables
 from helia_aot.ir.graph import Quantization
+from helia_aot.ir.quantization import softmax_parameters
 
 each_target = pytest.mark.parametrize("target", list(TARGETS))
 SHAPES = [
@@ -213,6 +214,16 @@ def look_up(x: np.ndarray, function) -> np.ndarray:
     return tables.by_entry(function)[x.view(np.uint8)]
 
 
+def log_softmax_cases():
+    rng = np.random.default_rng(7)
+    for rows, size, scale in ((1, 1, 0.1), (3, 7, 0.05), (2, 100, 0.3), (1, 17, 0.004)):
+        x = numbers(rng, (rows, size), np.int8)
+        real = scale * (x.astype(float) - x.max(axis=1, keepdims=True).astype(float))
+        exact = real - np.log(np.exp(real).sum(axis=1, keepdims=True))
+        params = [rows, size, *softmax_parameters(1.0, scale)]
+        yield Case("helia_nn_log_softmax_s8", params, [x], x.size), exact * 16 + 127
+
+
 GROUPS = (
     squared_differences, quotients, arithmetic_32, comparisons, selections, reciprocal_roots, hard_swishes,
 )  # fmt: skip
@@ -227,6 +238,16 @@ def cases() -> tuple[list[Case], list[np.ndarray]]:
 @each_target
 def test_every_entry_equals_its_oracle(target: str) -> None:
     check_cases(target, *cases())
+
+
+@each_target
+def test_the_logarithm_of_the_softmax_is_within_one_step(target: str) -> None:
+    """TFLite Micro is the bit-exact oracle, in the tests of models; here every target is near the real function."""
+    made, expected = zip(*log_softmax_cases(), strict=True)
+    for outcome, want in zip(run_cases(target, made), expected, strict=True):
+        got = outcome.array().reshape(want.shape)
+        assert np.abs(got - np.clip(want, -128, 127)).max() < 0.6
+        assert not outcome.problems
 
 
 @each_target
@@ -247,6 +268,7 @@ def test_calls_outside_of_the_rules_are_refused(target: str) -> None:
             Case("helia_nn_compare_s32", [*wrong, 1], [x, x], 3),
             Case("helia_nn_select", [1, 1, 1, 2, *shapes, 4], [flags, x, x], 12),
             Case("arm_hard_swish_precise_s8", [0, 0, 1 << 30, 0, 3, 6, 16, 4], [x], 4),
+            Case("helia_nn_log_softmax_s8", [1, 0, 1 << 30, 5, -30], [x], 4),
             Case("arm_hard_swish_compat_s8", [0, 0, 1 << 14, 1, 1 << 14, 0, 4], [x], 4),
         ],
     )

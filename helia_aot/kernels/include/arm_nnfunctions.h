@@ -1341,6 +1341,19 @@ arm_cmsis_nn_status helia_nn_select(const bool *condition,
                                const cmsis_nn_dims *output_dims);
 
 /**
+ * Logarithm of the softmax along rows; the output has the scale 16/256 and the zero point 127. Not in ns-cmsis-nn.
+ *
+ * @param mult     With `shift` and `diff_min` as in arm_softmax_s8().
+ */
+arm_cmsis_nn_status helia_nn_log_softmax_s8(const int8_t *input,
+                               const int32_t num_rows,
+                               const int32_t row_size,
+                               const int32_t mult,
+                               const int32_t shift,
+                               const int32_t diff_min,
+                               int8_t *output);
+
+/**
  * Reciprocal square root by a table of outputs.
  *
  * @param lut The output, without its offset, for each of the 32768 numbers from 0 on; numbers below 0 count as 0.
