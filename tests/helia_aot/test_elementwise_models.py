@@ -6,6 +6,7 @@ TFLite Micro is the oracle of all operators that it has, LiteRT that of the othe
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,11 @@ from elementwise_models import (
 )
 from host_module import build_module, run_program
 from required import litert_interpreter, tflite_micro_runtime
+from tflite_models import ModelBuilder
 
 from helia_aot.api import Conversion, convert
 from helia_aot.config.convert import ConvertConfig
+from helia_aot.errors import UnsupportedModelError
 
 
 def micro(model: bytes, arrays: Sequence[np.ndarray], outputs: int) -> list[np.ndarray]:
@@ -114,3 +117,51 @@ def test_float_operators_are_close_to_the_reference(precision: str, tmp_path: Pa
             if not difference <= limit:
                 found.append(f"{i} {name} {ours.shape}: {difference:.3g} off, at most {limit:.3g}")
         assert not found, "\n".join(found)
+
+
+def refusal(op_type: str, tensors: Sequence[dict[str, Any]], folder: Path) -> str:
+    """Gives why an operator is refused; the last tensor is its output."""
+    model = ModelBuilder()
+    *inputs, output = (model.tensor((1, 4), **fields) for fields in tensors)
+    model.operator(op_type, inputs, [output])
+    with pytest.raises(UnsupportedModelError) as caught:
+        converted(model.build(inputs=inputs, outputs=[output]), folder)
+    return str(caught.value)
+
+
+WORDS = {"dtype": "int16", "scale": 0.01}
+BYTES = {"dtype": "int8", "scale": 0.01}
+FLAGS = {"dtype": "bool"}
+REFUSED = {
+    "comparison of int16": ("LESS", [WORDS, WORDS, FLAGS], "input 0 has type int16; supported: int8, int32"),
+    "comparison of two types": ("LESS", [BYTES, {"dtype": "int32"}, FLAGS], "mixes the types int8, int32"),
+    "order of bools": ("LESS", [FLAGS, FLAGS, FLAGS], "input 0 has type bool"),
+    "coarse scale": ("EQUAL", [{**BYTES, "scale": 1.5}, BYTES, FLAGS], "input 0 has the scale 1.5; supported: below 1"),
+    "number as condition": ("SELECT_V2", [BYTES, BYTES, BYTES, BYTES], "condition has type int8; supported: bool"),
+    "choice between scales": ("SELECT_V2", [FLAGS, BYTES, {**BYTES, "scale": 0.1}, BYTES], "quantized differently"),
+    "logic of numbers": ("LOGICAL_AND", [BYTES, FLAGS, FLAGS], "input 0 has type int8; supported: bool"),
+    "exponential of int16": ("EXP", [WORDS, WORDS], "output has type int16; supported: int8, float32, float16"),
+    "quotient of int16": ("DIV", [WORDS, WORDS, WORDS], "output has type int16; supported: int8, int32"),
+    "logarithm of the softmax": ("LOG_SOFTMAX", [BYTES, BYTES], "supported: 1/16 and 127"),
+    "remainder of floats": ("FLOOR_MOD", [{"dtype": "float32"}] * 3, "output has type float32; supported: int32"),
+}  # fmt: skip
+"""Operators and types that are refused: tensors, and a part of the reason."""
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_beyond_the_reference_is_refused_with_the_reason(case: str, tmp_path: Path) -> None:
+    op_type, tensors, reason = REFUSED[case]
+    assert reason in refusal(op_type, tensors, tmp_path)
+
+
+def test_integer_division_by_zero_stops_the_run(tmp_path: Path) -> None:
+    model = ModelBuilder()
+    a, b, y = (model.tensor((4,), dtype="int32") for _ in range(3))
+    model.operator("DIV", [a, b], [y], ("DivOptions", {}))
+    conversion = converted(model.build(inputs=[a, b], outputs=[y]), tmp_path)
+    program = build_module(conversion, tmp_path)
+    numbers = np.array([7, -7, 0, 9], np.int32)
+    (got,) = run_program(program, conversion, [numbers, np.full(4, 2, np.int32)])
+    np.testing.assert_array_equal(got, [3, -3, 0, 4])
+    with pytest.raises(subprocess.CalledProcessError):
+        run_program(program, conversion, [numbers, np.array([1, 0, 1, 1], np.int32)])
