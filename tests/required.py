@@ -31,3 +31,16 @@ def tflite_micro_runtime() -> Any:
     except ImportError:
         missing("tflite-micro is not installed")
     return runtime
+
+
+def litert_interpreter(model: bytes) -> Any:
+    """Gives LiteRT's reference interpreter for a model: the oracle of what TFLite Micro lacks, without delegates."""
+    try:
+        from ai_edge_litert.interpreter import (  # type: ignore[import-untyped]
+            Interpreter,
+            OpResolverType,
+        )
+    except ImportError:
+        pytest.skip("ai-edge-litert is not installed")
+    resolver = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    return Interpreter(model_content=model, experimental_op_resolver_type=resolver)

@@ -123,6 +123,13 @@ class SliceAttributes:
 
 
 @dataclass(frozen=True)
+class GeluAttributes:
+    """Options of GELU: whether it is approximated with tanh."""
+
+    approximate: bool
+
+
+@dataclass(frozen=True)
 class BlockAttributes:
     """Options of SPACE_TO_DEPTH and DEPTH_TO_SPACE."""
 

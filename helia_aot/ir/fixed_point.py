@@ -110,3 +110,39 @@ def _one_over_one_plus(value: int) -> int:
 
 def _one_minus_over_one_plus(value: int) -> int:
     return _saturated((_reciprocal_of_half(value) - _ONE_Q2) << 2)
+
+
+INVERSE_SQRT_BITS: Final = 20
+"""Fractional bits of :func:`inverse_sqrt`."""
+_ONE_AND_A_HALF_Q3: Final = 3 << 27
+_HALF_SQRT_2: Final = 1518500250
+
+
+def inverse_sqrt(value: int) -> int:
+    """Gives ``1 / sqrt(value)`` with 20 fractional bits for a whole number of at least 1, as TFLite's RSQRT does.
+
+    The number is brought to ``[1/4, 1)`` by a power of four; five Newton-Raphson steps in Q3 find the root, and the
+    power of four comes back as a power of two.
+    """
+    if value == 1:
+        mantissa, shift = INT32_MAX, 0
+    else:
+        pairs = (32 - value.bit_length() - 1) // 2 - 1
+        mantissa, shift = _newton_inverse_sqrt(value << (2 * pairs) >> 1), 11 - pairs
+        if shift < 0:
+            mantissa, shift = mantissa << -shift, 0
+    return requantize(1, mantissa, INVERSE_SQRT_BITS - shift)
+
+
+def _newton_inverse_sqrt(value_q3: int) -> int:
+    half = divide_by_power_of_two(value_q3, 1)
+    x = 1 << 28
+    for _ in range(5):
+        cube = _q3(doubling_high_mult(doubling_high_mult(x, x), x), 6)
+        x = _q3(doubling_high_mult(_ONE_AND_A_HALF_Q3, x) - doubling_high_mult(half, cube), 3)
+    return doubling_high_mult(x, _HALF_SQRT_2)
+
+
+def _q3(value: int, extra_integer_bits: int) -> int:
+    """Brings a product with more integer bits back to Q3."""
+    return _saturated(value << extra_integer_bits)

@@ -20,6 +20,8 @@ ADD_LEFT_SHIFT_S8 = 20
 """Headroom that TFLite Micro gives both inputs of an int8 addition before it rescales them."""
 ADD_LEFT_SHIFT_S16 = 15
 """The same for int16."""
+COMPARISON_LEFT_SHIFT = 8
+"""Fractional bits of the numbers that a comparison of quantized tensors compares."""
 SIGMOID_SCALE = 4096.0 * 3.0
 """Inverse scale of the samples that LOGISTIC and TANH read for int16."""
 SOFTMAX_INTEGER_BITS = 5
@@ -152,6 +154,30 @@ def multiplication_parameters(
 ) -> tuple[int, int]:
     """Gives multiplier and shift of the product of two quantized numbers."""
     return quantize_multiplier(first.scale * second.scale / output.scale)
+
+
+def division_parameters(
+    first: Quantization, second: Quantization, output: Quantization
+) -> tuple[int, int]:
+    """Gives multiplier and shift of the quotient of two quantized numbers."""
+    return quantize_multiplier(first.scale / (second.scale * output.scale))
+
+
+def squared_difference_parameters(
+    first: Quantization, second: Quantization, output: Quantization, left_shift: int
+) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+    """Gives ``(multiplier, shift)`` of the inputs and the output of the square of a difference."""
+    twice_max = 2.0 * max(first.scale, second.scale)
+    return (
+        quantize_multiplier(first.scale / twice_max),
+        quantize_multiplier(second.scale / twice_max),
+        quantize_multiplier(twice_max * twice_max / ((1 << (2 * left_shift)) * output.scale)),
+    )
+
+
+def comparison_parameters(quantization: Quantization) -> tuple[int, int]:
+    """Gives multiplier and shift that bring one side of a comparison to real numbers with 8 fractional bits."""
+    return quantize_multiplier(quantization.scale)
 
 
 def rescale_parameters(input_q: Quantization, output_q: Quantization) -> tuple[int, int]:

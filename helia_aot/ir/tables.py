@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +19,10 @@ from helia_aot.ir.quantization import quantize_multiplier, rescale_parameters
 _INT8: Final = range(-128, 128)
 _INTEGER_BITS: Final = 4
 """Integer bits of the scaled input of LOGISTIC and TANH."""
+_FAR: Final = 1e6
+"""Beyond the reach of every quantized type."""
+_MOST_PRESCALE: Final = 7
+"""Extra bits of the input of the precise HARD_SWISH, as many as TFLite's arithmetic has."""
 _SAMPLES: Final = 513
 """Samples of an int16 table: 512 steps of 128 and the end."""
 
@@ -101,20 +107,32 @@ def sigmoid(input_q: Quantization, kind: str) -> Callable[[int], int]:
     return function
 
 
-def hard_swish_exponent(input_q: Quantization, output_q: Quantization) -> int:
-    """Gives the power of two of HARD_SWISH's output factor; TFLite Micro takes none above 0."""
+@dataclass(frozen=True)
+class HardSwish:
+    """Parameters of HARD_SWISH in the 16-bit arithmetic of TFLite.
+
+    Attributes:
+        output: Multiplier (Q15) and power of two from the input with 7 more bits to the output.
+        relu: Multiplier (Q15) and power of two from the input with 7 more bits to a third in Q15.
+    """
+
+    output: tuple[int, int]
+    relu: tuple[int, int]
+
+
+def hard_swish_parameters(input_q: Quantization, output_q: Quantization) -> HardSwish:
+    """Gives the parameters of HARD_SWISH; TFLite Micro takes no output power above 0."""
     fine = np.float32(1 / 128) * np.float32(input_q.scale)
-    return quantize_multiplier(float(fine / np.float32(output_q.scale)))[1]
+    output = quantize_multiplier(float(fine / np.float32(output_q.scale)))
+    relu = quantize_multiplier(float(fine / (np.float32(3.0) / np.float32(32768.0))))
+    return HardSwish((_to_16_bits(output[0]), output[1]), (_to_16_bits(relu[0]), relu[1]))
 
 
 def hard_swish(input_q: Quantization, output_q: Quantization) -> Callable[[int], int]:
     """Gives HARD_SWISH on int8 numbers in 16-bit arithmetic."""
-    fine = np.float32(1 / 128) * np.float32(input_q.scale)
-    output_32, output_exponent = quantize_multiplier(float(fine / np.float32(output_q.scale)))
-    relu_32, relu_exponent = quantize_multiplier(
-        float(fine / (np.float32(3.0) / np.float32(32768.0)))
-    )
-    output_16, relu_16 = (_to_16_bits(value) for value in (output_32, relu_32))
+    parameters = hard_swish_parameters(input_q, output_q)
+    output_16, output_exponent = parameters.output
+    relu_16, relu_exponent = parameters.relu
 
     def function(value: int) -> int:
         steps = (value - input_q.zero_point) * 128
@@ -135,6 +153,49 @@ def hard_swish(input_q: Quantization, output_q: Quantization) -> Callable[[int],
     return function
 
 
+@dataclass(frozen=True)
+class PreciseHardSwish:
+    """Parameters of HARD_SWISH in 32-bit arithmetic.
+
+    Attributes:
+        factor: Multiplier and shift from the product to the output.
+        three: 3 in the input's scale with ``prescale`` more bits.
+        six: 6 in the same scale.
+        prescale: Extra bits of the input.
+    """
+
+    factor: tuple[int, int]
+    three: int
+    six: int
+    prescale: int
+
+
+def precise_hard_swish_parameters(
+    input_q: Quantization, output_q: Quantization
+) -> PreciseHardSwish | None:
+    """Gives the parameters with as many extra bits as the product has room for; None where it has none at all."""
+    for prescale in range(_MOST_PRESCALE, -1, -1):
+        step = input_q.scale / (1 << prescale)
+        three, six = round_half_away(3 / step), round_half_away(6 / step)
+        if (255 << prescale) * six < 1 << 31 and three < 1 << 30:
+            factor = quantize_multiplier(step * step / (6 * output_q.scale))
+            return PreciseHardSwish(factor, three, six, prescale)
+    return None
+
+
+def precise_hard_swish(
+    parameters: PreciseHardSwish, input_q: Quantization, output_q: Quantization
+) -> Callable[[int], int]:
+    """Gives HARD_SWISH on int8 numbers in 32-bit arithmetic."""
+
+    def function(value: int) -> int:
+        x = (value - input_q.zero_point) << parameters.prescale
+        gate = fixed_point.clamp(x + parameters.three, 0, parameters.six)
+        return fixed_point.requantize(x * gate, *parameters.factor) + output_q.zero_point
+
+    return function
+
+
 def _int16(value: int) -> int:
     return fixed_point.clamp(value, -(1 << 15), (1 << 15) - 1)
 
@@ -148,15 +209,104 @@ def _to_16_bits(multiplier: int) -> int:
 
 def elu(input_q: Quantization, output_q: Quantization) -> Callable[[int], int]:
     """Gives ELU on int8 numbers, computed with 32-bit floats."""
+    return real_function(
+        input_q, output_q, lambda x: np.float32(np.exp(x)) - np.float32(1) if x < 0 else x
+    )
+
+
+def real_function(
+    input_q: Quantization,
+    output_q: Quantization,
+    function: Callable[[Any], Any],
+    rounding: Callable[[float], int] = round_half_away,
+) -> Callable[[int], int]:
+    """Gives a function of real numbers on quantized ones, computed with 32-bit floats.
+
+    Args:
+        input_q: Quantization of the input.
+        output_q: Quantization of the output.
+        function: From ``np.float32`` to a number; an infinity stands for the end of the range.
+        rounding: From the output in steps to a whole number.
+    """
     inverse = np.float32(1) / np.float32(output_q.scale)
 
-    def function(value: int) -> int:
+    def on_steps(value: int) -> int:
         real = np.float32(input_q.scale) * np.float32(value - input_q.zero_point)
-        if real < 0:
-            real = np.float32(np.exp(real)) - np.float32(1)
-        return round_half_away(float(np.float32(real * inverse))) + output_q.zero_point
+        with np.errstate(over="ignore"):
+            scaled = float(np.float32(np.float32(function(real)) * inverse))
+        return rounding(max(-_FAR, min(_FAR, scaled))) + output_q.zero_point
+
+    return on_steps
+
+
+def real_exp(x: Any) -> Any:
+    """Gives ``exp(x)``."""
+    with np.errstate(over="ignore"):
+        return np.exp(x)
+
+
+def real_log(x: Any) -> Any:
+    """Gives ``log(x)``; minus infinity for numbers that have none."""
+    return np.log(x) if x > 0 else -np.inf
+
+
+def square_root(input_q: Quantization, output_q: Quantization) -> Callable[[int], int]:
+    """Gives SQRT on quantized numbers, rounded down as LiteRT does; numbers below 0 count as 0."""
+    return real_function(
+        input_q, output_q, lambda x: np.sqrt(x) if x > 0 else np.float32(0), math.floor
+    )
+
+
+def real_gelu(x: Any) -> Any:
+    """Gives ``x * P(X <= x)`` of the normal distribution."""
+    return float(x) * 0.5 * (1.0 + math.erf(float(x) * math.sqrt(0.5)))
+
+
+def real_gelu_tanh(x: Any) -> Any:
+    """Gives :func:`real_gelu` by its approximation with tanh."""
+    wide = float(x)
+    inner = math.sqrt(2.0 / math.pi) * (wide + 0.044715 * wide**3)
+    return wide * 0.5 * (1.0 + math.tanh(inner))
+
+
+def negated(input_q: Quantization, output_q: Quantization) -> Callable[[int], int]:
+    """Gives NEG on numbers of one quantization."""
+    return lambda value: input_q.zero_point - value + output_q.zero_point
+
+
+def rsqrt_factor(input_q: Quantization, output_q: Quantization) -> tuple[int, int]:
+    """Gives multiplier and shift from :func:`helia_aot.ir.fixed_point.inverse_sqrt` to the output."""
+    multiplier, shift = quantize_multiplier(1.0 / (math.sqrt(input_q.scale) * output_q.scale))
+    return multiplier, shift - fixed_point.INVERSE_SQRT_BITS
+
+
+def rsqrt(
+    input_q: Quantization, output_q: Quantization, highest: int = 127
+) -> Callable[[int], int]:
+    """Gives RSQRT on quantized numbers; numbers that have no root give the highest output."""
+    factor = rsqrt_factor(input_q, output_q)
+
+    def function(value: int) -> int:
+        steps = value - input_q.zero_point
+        if steps <= 0:
+            return highest
+        scaled = fixed_point.requantize(fixed_point.inverse_sqrt(steps), *factor)
+        return scaled + output_q.zero_point
 
     return function
+
+
+def rsqrt_outputs_s16(input_q: Quantization, output_q: Quantization) -> NDArray[np.int16]:
+    """Gives the table of int16 RSQRT for one operator: the output for 0..32767."""
+    function = rsqrt(input_q, output_q, 32767)
+    return np.array([_int16(function(value)) for value in range(32768)], dtype=np.int16)
+
+
+@cache
+def rsqrt_roots() -> NDArray[np.int32]:
+    """Gives the table of int16 RSQRT for every operator: roots of 0..32767 with 20 fractional bits."""
+    roots = [fixed_point.inverse_sqrt(value) for value in range(1, 32768)]
+    return np.array([fixed_point.INT32_MAX, *roots], dtype=np.int32)
 
 
 def softmax_samples_s16() -> tuple[NDArray[np.int16], NDArray[np.int16]]:

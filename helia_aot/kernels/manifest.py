@@ -38,7 +38,10 @@ _FUNCTION = re.compile(
 )
 _INCLUDE = re.compile(r'^#include "(\w+\.h)"', re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_FLOAT_LAYER = re.compile(r"arm_(convolve|depthwise|fully_connected|avg_pool|max_pool)\w*_f(16|32)")
+_UNPUBLISHED = re.compile(
+    r"arm_(convolve|depthwise|fully_connected|avg_pool|max_pool)\w*_f(16|32)"
+    r"|arm_rsqrt_s16_\w+|arm_hard_swish_\w+"
+)
 _WORD = re.compile(r"\b(?:arm|helia_nn)_\w+")
 
 
@@ -74,9 +77,9 @@ def is_dialect_entry(entry: str) -> bool:
     """Says whether an entry belongs to the dialect, so that another library of the dialect can take its place.
 
     Float convolutions, pools and fully connected layers count as ours: their names are the dialect's, but the fields of
-    their parameter structures and their scratch sizes are not published.
+    their parameter structures and their scratch sizes are not published. So do entries whose tables or factors are not.
     """
-    return entry.startswith("arm_") and not _FLOAT_LAYER.fullmatch(entry)
+    return entry.startswith("arm_") and not _UNPUBLISHED.fullmatch(entry)
 
 
 def sources_for(entries: Iterable[str]) -> tuple[str, ...]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Activations of integers: tables for int8, computation for int16, and SOFTMAX."""
+"""Activations of integers: tables for int8, computation for int16, and SOFTMAX and its logarithm."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ _LIMITS: Final = {
     "RELU_N1_TO_1": "input and output quantized alike",
     "LOGISTIC": "output scale 1/256 and zero point -128 (int8) or 1/32768 and 0 (int16)",
     "TANH": "output scale 1/128 (int8) or 1/32768 (int16), zero point 0",
-    "HARD_SWISH": "input scale at most 128 times the output's",
+    "NEG": "input and output quantized alike",
+    "RSQRT": "numbers below 0 count as 0",
+    "SQRT": "numbers below 0 count as 0",
+    "LOG": "numbers that have none give the lowest output",
 }
 _OUTPUT_SCALES: Final = {
     ("LOGISTIC", DType.INT8): (1 / 256, -128),
@@ -50,6 +53,10 @@ _OUTPUT_SCALES: Final = {
     ("TANH", DType.INT8): (1 / 128, 0),
     ("TANH", DType.INT16): (1 / 32768, 0),
 }
+
+
+_REAL: Final = {"EXP": tables.real_exp, "LOG": tables.real_log}
+"""Functions that are computed with 32-bit floats."""
 
 
 class Activation(Plain):
@@ -87,11 +94,9 @@ class Activation(Plain):
         return self._quantization_problems(source, output)
 
     def _quantization_problems(self, source: Tensor, output: Tensor) -> list[str]:
-        source_q, output_q = _quantizations(source, output)
-        if self._kind in ("RELU6", "RELU_N1_TO_1"):
+        _, output_q = _quantizations(source, output)
+        if self._kind in ("RELU6", "RELU_N1_TO_1", "NEG"):
             return checks.check_same_quantization(source, output)
-        if self._kind == "HARD_SWISH" and tables.hard_swish_exponent(source_q, output_q) > 0:
-            return ["input scale is more than 128 times the output scale"]
         expected = _OUTPUT_SCALES.get((self._kind, output.dtype))
         return check_output_scale(output_q, *expected) if expected else []
 
@@ -103,18 +108,7 @@ class Activation(Plain):
         source, output = _ends(graph, operator)
         if output.dtype is DType.INT16:
             return self._lower_s16(operator, source, output)
-        table = Constant(
-            f"{operator_name(operator)}_table",
-            tables.by_entry(self._function(operator, source, output)),
-        )
-        arguments = [
-            Argument("input", read_pointer(source)),
-            Argument("table", TensorPointer(table.id, "const int8_t *")),
-            Argument("output", written_pointer(output)),
-            Argument("count", output.elements),
-        ]
-        constants = (*constants_of(source), table)
-        return lowered(operator, "helia_nn_lookup_s8", arguments, constants=constants)
+        return table_look_up(operator, source, output, self._function(operator, source, output))
 
     def _function(self, operator: Operator, source: Tensor, output: Tensor) -> Callable[[int], int]:
         source_q, output_q = _quantizations(source, output)
@@ -127,12 +121,22 @@ class Activation(Plain):
                 return tables.rescaled(source_q, output_q, operator.attributes.alpha)
             case "ABS":
                 return tables.magnitude(source_q, output_q)
-            case "HARD_SWISH":
-                return tables.hard_swish(source_q, output_q)
             case "ELU":
                 return tables.elu(source_q, output_q)
-            case _:
+            case "NEG":
+                return tables.negated(source_q, output_q)
+            case "RSQRT":
+                return tables.rsqrt(source_q, output_q)
+            case "SQRT":
+                return tables.square_root(source_q, output_q)
+            case "LOGISTIC" | "TANH":
                 return tables.sigmoid(source_q, self._kind)
+            case "GELU":
+                gelu = operator.attributes.approximate
+                real = tables.real_gelu_tanh if gelu else tables.real_gelu
+                return tables.real_function(source_q, output_q, real)
+            case _:
+                return tables.real_function(source_q, output_q, _REAL[self._kind])
 
     def _lower_s16(self, operator: Operator, source: Tensor, output: Tensor) -> LoweredOperator:
         ends = [
@@ -196,6 +200,21 @@ class Activation(Plain):
                     size,
                 ]
         return lowered(operator, entry, arguments, constants=constants_of(source))
+
+
+def table_look_up(
+    operator: Operator, source: Tensor, output: Tensor, function: Callable[[int], int]
+) -> LoweredOperator:
+    """Makes the look-up of a function on int8 numbers in a table of its own."""
+    table = Constant(f"{operator_name(operator)}_table", tables.by_entry(function))
+    arguments = [
+        Argument("input", read_pointer(source)),
+        Argument("table", TensorPointer(table.id, "const int8_t *")),
+        Argument("output", written_pointer(output)),
+        Argument("count", output.elements),
+    ]
+    constants = (*constants_of(source), table)
+    return lowered(operator, "helia_nn_lookup_s8", arguments, constants=constants)
 
 
 class Softmax(Plain):
@@ -273,6 +292,56 @@ class Softmax(Plain):
         return lowered(
             operator, entry, arguments, constants=constants_of(source), returns_status=False
         )
+
+
+class LogSoftmax(Plain):
+    """The LOG_SOFTMAX family: int8 over the last dimension."""
+
+    support = (Support(("int8",), "last dimension; output scale 1/16 and zero point 127"),)
+
+    def problems(self, graph: Graph, operator: Operator) -> list[str]:
+        """Lists why the operator cannot be compiled."""
+        reasons = checks.check_count(operator, inputs=(1,))
+        if reasons:
+            return reasons
+        source, output = _ends(graph, operator)
+        reasons += checks.check_quantized("input", source, (DType.INT8,))
+        reasons += checks.check_quantized("output", output, (DType.INT8,))
+        if source.shape != output.shape or not source.shape:
+            reasons.append(
+                f"input {list(source.shape)} and output {list(output.shape)} differ in shape"
+            )
+        if reasons:
+            return reasons
+        source_q, output_q = _quantizations(source, output)
+        reasons += check_output_scale(output_q, 1 / 16, 127)
+        try:
+            softmax_parameters(1.0, source_q.scale)
+        except ValueError as error:
+            reasons.append(str(error))
+        return reasons
+
+    def lower(
+        self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
+    ) -> LoweredOperator:
+        """Makes the call."""
+        del choices, target
+        source, output = _ends(graph, operator)
+        multiplier, shift, diff_min = softmax_parameters(
+            1.0, _quantizations(source, output)[0].scale
+        )
+        row_size = source.shape[-1]
+        arguments = [
+            Argument("input", read_pointer(source)),
+            Argument("num_rows", source.elements // row_size),
+            Argument("row_size", row_size),
+            Argument("mult", multiplier),
+            Argument("shift", shift),
+            Argument("diff_min", diff_min),
+            Argument("output", written_pointer(output)),
+        ]
+        constants = constants_of(source)
+        return lowered(operator, "helia_nn_log_softmax_s8", arguments, constants=constants)
 
 
 def check_output_scale(output_q: Quantization, scale: float, zero_point: int) -> list[str]:

@@ -29,6 +29,7 @@ _TYPES: Final = {
     DType.UINT32: 5,
     DType.INT64: 6,
     DType.FLOAT32: 7,
+    DType.FLOAT16: 8,
 }
 """The codes of ``helia_nn_type``."""
 
@@ -54,12 +55,17 @@ class Cast(Plain):
     ) -> LoweredOperator:
         """Makes the call."""
         del choices, target
-        source, output = graph.tensor(operator.inputs[0]), graph.tensor(operator.outputs[0])
-        arguments = [
-            Argument("input", TensorPointer(source.id, "const void *")),
-            Argument("input_type", _TYPES[source.dtype]),
-            Argument("output", TensorPointer(output.id, "void *")),
-            Argument("output_type", _TYPES[output.dtype]),
-            Argument("count", output.elements),
-        ]
-        return lowered(operator, "helia_nn_cast", arguments, constants=constants_of(source))
+        return cast_call(graph, operator)
+
+
+def cast_call(graph: Graph, operator: Operator) -> LoweredOperator:
+    """Makes the call that converts each element of the input to the type of the output."""
+    source, output = graph.tensor(operator.inputs[0]), graph.tensor(operator.outputs[0])
+    arguments = [
+        Argument("input", TensorPointer(source.id, "const void *")),
+        Argument("input_type", _TYPES[source.dtype]),
+        Argument("output", TensorPointer(output.id, "void *")),
+        Argument("output_type", _TYPES[output.dtype]),
+        Argument("count", output.elements),
+    ]
+    return lowered(operator, "helia_nn_cast", arguments, constants=constants_of(source))

@@ -139,6 +139,11 @@ def check_bias(
     return []
 
 
+def fused_activation(operator: Operator) -> Activation:
+    """Gives the fused activation of an operator with two inputs; types without options have none."""
+    return "NONE" if operator.attributes is None else operator.attributes.activation
+
+
 def check_activation(activation: Activation) -> list[str]:
     """Checks that a fused activation is a clamp."""
     if activation not in _CLAMPS:

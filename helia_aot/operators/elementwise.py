@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ADD, SUB, MUL, MINIMUM, MAXIMUM and PRELU of integers: constraints and lowering, with and without broadcasting."""
+"""Arithmetic, MINIMUM, MAXIMUM and PRELU of quantized numbers: constraints and lowering, with broadcasting."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Final
-
-import numpy as np
 
 from helia_aot.ir.dtypes import DType
 from helia_aot.ir.graph import Graph, Operator, Tensor
@@ -15,71 +13,66 @@ from helia_aot.ir.quantization import (
     ADD_LEFT_SHIFT_S16,
     activation_range,
     addition_parameters,
+    division_parameters,
     multiplication_parameters,
     rescale_parameters,
+    squared_difference_parameters,
 )
 from helia_aot.operators import checks
+from helia_aot.operators.broadcasting import BROADCAST, check_broadcast, operand_dims
 from helia_aot.operators.spec import (
     Argument,
     LoweredOperator,
     Plain,
-    Struct,
     Support,
     Target,
     buffer,
     constants_of,
-    dims,
     lowered,
     read_pointer,
-    tensor_dims,
     written_pointer,
 )
 
 _SUFFIX: Final = {DType.INT8: "s8", DType.INT16: "s16"}
 _LEFT_SHIFT: Final = {DType.INT8: ADD_LEFT_SHIFT_S8, DType.INT16: ADD_LEFT_SHIFT_S16}
-_DIMENSIONS: Final = 4
-_BROADCAST: Final = "broadcasts up to 4 dimensions"
+_SQUARE_LEFT_SHIFT: Final = {DType.INT8: 7, DType.INT16: 0}
+"""Headroom that TFLite Micro gives both inputs of SQUARED_DIFFERENCE."""
 
 
-def check_operands(graph: Graph, operator: Operator) -> list[str]:
-    """Checks two inputs that broadcast to the output's shape, whatever their type."""
-    first, second, output = _operands(graph, operator)
-    try:
-        shape = np.broadcast_shapes(first.shape, second.shape)
-    except ValueError:
-        return [f"shapes {list(first.shape)} and {list(second.shape)} cannot be broadcast"]
-    reasons = []
-    if shape != output.shape:
-        reasons.append(f"output has shape {list(output.shape)}; its inputs give {list(shape)}")
-    if first.shape != second.shape and len(shape) > _DIMENSIONS:
-        reasons.append(f"broadcasts {len(shape)} dimensions; supported: up to {_DIMENSIONS}")
-    return reasons
-
-
-def operand_dims(first: Tensor, second: Tensor, output: Tensor) -> tuple[Struct, Struct, Struct]:
-    """Gives the extents of both inputs and the output, equal shapes as one run."""
-    if first.shape == second.shape:
-        run = dims(1, 1, 1, output.elements)
-        return run, run, run
-    return tensor_dims(first.shape), tensor_dims(second.shape), tensor_dims(output.shape)
+_ENTRIES: Final = {
+    ("add", DType.INT8): "arm_add_s8",
+    ("add", DType.INT16): "arm_add_s16",
+    ("div", DType.INT8): "helia_nn_div_s8",
+    ("mul", DType.INT8): "arm_mul_s8",
+    ("mul", DType.INT16): "arm_mul_s16",
+    ("squared_difference", DType.INT8): "arm_squared_difference_s8",
+    ("squared_difference", DType.INT16): "arm_squared_difference_s16",
+    ("sub", DType.INT8): "arm_sub_s8",
+    ("sub", DType.INT16): "arm_sub_s16",
+}
 
 
 class Arithmetic(Plain):
-    """The ADD, SUB and MUL families: int8 and int16, same shapes or broadcast.
+    """The ADD, SUB, MUL, DIV and SQUARED_DIFFERENCE families of quantized numbers, same shapes or broadcast.
 
     Args:
-        kind: ``add``, ``sub`` or ``mul``.
+        kind: ``add``, ``sub``, ``mul``, ``div`` or ``squared_difference``.
     """
-
-    support = (Support(("int8", "int16"), _BROADCAST),)
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
+        self._dtypes = tuple(dtype for of, dtype in _ENTRIES if of == kind)
+
+    @property
+    def support(self) -> tuple[Support, ...]:
+        """What the family takes."""
+        zero = "; division by 0 gives the end of the range" if self._kind == "div" else ""
+        return (Support(tuple(dtype.value for dtype in self._dtypes), BROADCAST + zero),)
 
     def problems(self, graph: Graph, operator: Operator) -> list[str]:
         """Lists why the operation cannot be compiled."""
         reasons = _check_pair(graph, operator, zero_scale=self._kind == "mul")
-        return reasons + checks.check_activation(operator.attributes.activation)
+        return reasons + checks.check_activation(checks.fused_activation(operator))
 
     def lower(
         self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
@@ -88,9 +81,9 @@ class Arithmetic(Plain):
         del choices, target
         first, second, output = _operands(graph, operator)
         before, after = self._scaling(operator, first, second, output)
-        suffix = _SUFFIX[output.dtype]
         constants = constants_of(first, second)
-        if (self._kind, suffix) == ("add", "s8") and first.shape == second.shape:
+        entry = _ENTRIES[self._kind, output.dtype]
+        if entry == "arm_add_s8" and first.shape == second.shape:
             arguments = [
                 Argument("input_1_vect", read_pointer(first)),
                 Argument("input_2_vect", read_pointer(second)),
@@ -111,7 +104,7 @@ class Arithmetic(Plain):
             Argument("output_dims", extents[2]),
             *after,
         ]
-        return lowered(operator, f"arm_{self._kind}_{suffix}", arguments, constants=constants)
+        return lowered(operator, entry, arguments, constants=constants)
 
     def _scaling(
         self, operator: Operator, first: Tensor, second: Tensor, output: Tensor
@@ -121,16 +114,21 @@ class Arithmetic(Plain):
         assert one is not None
         assert two is not None
         assert out is not None
-        low, high = activation_range(operator.attributes.activation, output.dtype, out)
-        if self._kind == "mul":
+        low, high = activation_range(checks.fused_activation(operator), output.dtype, out)
+        if self._kind in ("mul", "div"):
             before = [
                 Argument("input1_offset", -one.zero_point),
                 Argument("input2_offset", -two.zero_point),
             ]
-            factor = multiplication_parameters(one, two, out)
+            scale = division_parameters if self._kind == "div" else multiplication_parameters
+            factor = scale(one, two, out)
         else:
-            shift = _LEFT_SHIFT[output.dtype]
-            factor1, factor2, factor = addition_parameters(one, two, out, shift)
+            if self._kind == "squared_difference":
+                shift = _SQUARE_LEFT_SHIFT[output.dtype]
+                factor1, factor2, factor = squared_difference_parameters(one, two, out, shift)
+            else:
+                shift = _LEFT_SHIFT[output.dtype]
+                factor1, factor2, factor = addition_parameters(one, two, out, shift)
             before = [
                 Argument("input_1_offset", -one.zero_point),
                 Argument("input_1_mult", factor1[0]),
@@ -157,7 +155,7 @@ class Extremum(Plain):
         kind: ``maximum`` or ``minimum``.
     """
 
-    support = (Support(("int8", "int16"), f"inputs and output quantized alike; {_BROADCAST}"),)
+    support = (Support(("int8", "int16"), f"inputs and output quantized alike; {BROADCAST}"),)
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -195,7 +193,7 @@ class Extremum(Plain):
 class Prelu(Plain):
     """The PRELU family: int8 and int16 with int8 slopes."""
 
-    support = (Support(("int8", "int16"), f"the slopes are int8; {_BROADCAST}"),)
+    support = (Support(("int8", "int16"), f"the slopes are int8; {BROADCAST}"),)
 
     def problems(self, graph: Graph, operator: Operator) -> list[str]:
         """Lists why the activation cannot be compiled."""
@@ -207,7 +205,7 @@ class Prelu(Plain):
         reasons += checks.check_quantized("slopes", slopes, (DType.INT8,))
         reasons += checks.check_quantized("output", output)
         reasons += checks.check_same_type(source, output)
-        return reasons or check_operands(graph, operator)
+        return reasons or check_broadcast((source, slopes), output)
 
     def lower(
         self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
@@ -256,4 +254,4 @@ def _check_pair(graph: Graph, operator: Operator, *, zero_scale: bool = False) -
         # A factor that is zero throughout may have the scale 0.
         reasons += checks.check_quantized(role, tensor, zero_scale=zero_scale and role != "output")
     reasons += checks.check_same_type(*tensors)
-    return reasons or check_operands(graph, operator)
+    return reasons or check_broadcast(tensors[:2], tensors[2])

@@ -6,6 +6,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from helia_aot.operators.float_functions import (
+    FUNCTIONS,
+    FloatArithmetic,
+    FloatElementary,
+    FloatLeakyRelu,
+    FloatLogSoftmax,
+    FloatReduction,
+    FloatResizeBilinear,
+)
 from helia_aot.operators.float_layers import (
     FloatConvolution,
     FloatDepthwise,
@@ -43,6 +52,16 @@ def _families(kind: FloatType) -> dict[str, OperatorFamily]:
         "SOFTMAX": FloatSoftmax(kind),
         "SUB": FloatBinary(kind, "sub"),
         "TANH": FloatFunction(kind, "tanh"),
+        "LEAKY_RELU": FloatLeakyRelu(kind),
+        "LOG_SOFTMAX": FloatLogSoftmax(kind),
+        "RESIZE_BILINEAR": FloatResizeBilinear(kind),
+        **{name: FloatElementary(kind, name) for name in FUNCTIONS},
+        **{
+            name: FloatArithmetic(kind, name) for name in ("DIV", "FLOOR_DIV", "SQUARED_DIFFERENCE")
+        },
+        **{
+            name: FloatReduction(kind, name) for name in ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN")
+        },
     }
 
 

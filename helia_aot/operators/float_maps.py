@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from helia_aot.ir.attributes import Activation
 from helia_aot.ir.graph import Graph, Operator, Tensor
 from helia_aot.operators import checks
+from helia_aot.operators.broadcasting import BROADCAST, check_broadcast, operand_dims
 from helia_aot.operators.convolution import check_output
 from helia_aot.operators.floating import FloatType
 from helia_aot.operators.geometry import window
@@ -25,7 +24,6 @@ from helia_aot.operators.spec import (
     buffer,
     dims,
     operator_name,
-    tensor_dims,
     tile,
 )
 
@@ -108,11 +106,11 @@ class FloatBinary(Plain):
     @property
     def support(self) -> tuple[Support, ...]:
         """What the family takes."""
-        return self._kind.support("broadcast up to 4 dimensions")
+        return self._kind.support(BROADCAST)
 
     def problems(self, graph: Graph, operator: Operator) -> list[str]:
         """Lists why the operation cannot be compiled."""
-        return _pair_problems(self._kind, graph, operator) or checks.check_activation(
+        return pair_problems(self._kind, graph, operator) or checks.check_activation(
             operator.attributes.activation
         )
 
@@ -137,13 +135,14 @@ class FloatBinary(Plain):
             )
         else:
             entry = f"helia_nn_{self._operation}_{kind.suffix}"
+            extents = operand_dims(first, second, output)
             arguments = (
                 Argument("input_1_data", kind.input(first)),
-                Argument("input_1_dims", tensor_dims(first.shape)),
+                Argument("input_1_dims", extents[0]),
                 Argument("input_2_data", kind.input(second)),
-                Argument("input_2_dims", tensor_dims(second.shape)),
+                Argument("input_2_dims", extents[1]),
                 Argument("output_data", kind.output(output)),
-                Argument("output_dims", tensor_dims(output.shape)),
+                Argument("output_dims", extents[2]),
                 *clamp,
             )
         return LoweredOperator(
@@ -169,15 +168,11 @@ class FloatSelection(Plain):
     @property
     def support(self) -> tuple[Support, ...]:
         """What the family takes."""
-        return self._kind.support("broadcast up to 4 dimensions")
+        return self._kind.support(BROADCAST)
 
     def problems(self, graph: Graph, operator: Operator) -> list[str]:
         """Lists why the operator cannot be compiled."""
-        reasons = _pair_problems(self._kind, graph, operator)
-        rank = len(graph.tensor(operator.outputs[0]).shape) if operator.outputs else 0
-        if not reasons and rank > 4:
-            reasons.append(f"has {rank} dimensions; supported: up to 4")
-        return reasons
+        return pair_problems(self._kind, graph, operator)
 
     def lower(
         self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
@@ -187,7 +182,7 @@ class FloatSelection(Plain):
         kind = self._kind
         first, second = (graph.tensor(i) for i in operator.inputs)
         output = graph.tensor(operator.outputs[0])
-        shapes = [tensor_dims(tensor.shape) for tensor in (first, second, output)]
+        shapes = operand_dims(first, second, output)
         if self._name == "prelu":
             arguments: tuple[Argument, ...] = (
                 Argument("input_dims", shapes[0]),
@@ -232,7 +227,7 @@ class FloatFunction(Plain):
 
     def problems(self, graph: Graph, operator: Operator) -> list[str]:
         """Lists why the operator cannot be compiled."""
-        return _same_shape_problems(self._kind, graph, operator)
+        return same_shape_problems(self._kind, graph, operator)
 
     def lower(
         self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
@@ -271,7 +266,7 @@ class FloatClamp(Plain):
 
     def problems(self, graph: Graph, operator: Operator) -> list[str]:
         """Lists why the operator cannot be compiled."""
-        return _same_shape_problems(self._kind, graph, operator)
+        return same_shape_problems(self._kind, graph, operator)
 
     def lower(
         self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
@@ -311,7 +306,7 @@ class FloatSoftmax(Plain):
 
     def problems(self, graph: Graph, operator: Operator) -> list[str]:
         """Lists why the softmax cannot be compiled."""
-        reasons = _same_shape_problems(self._kind, graph, operator)
+        reasons = same_shape_problems(self._kind, graph, operator)
         if reasons:
             return reasons
         if not graph.tensor(operator.inputs[0]).shape:
@@ -339,7 +334,7 @@ class FloatSoftmax(Plain):
         )
 
 
-def _pair_problems(kind: FloatType, graph: Graph, operator: Operator) -> list[str]:
+def pair_problems(kind: FloatType, graph: Graph, operator: Operator) -> list[str]:
     """Checks two inputs that are broadcast to the output."""
     reasons = checks.check_count(operator, inputs=(2,))
     if reasons:
@@ -350,18 +345,11 @@ def _pair_problems(kind: FloatType, graph: Graph, operator: Operator) -> list[st
         reasons += kind.check(role, tensor)
     if reasons:
         return reasons
-    try:
-        shape = np.broadcast_shapes(first.shape, second.shape)
-    except ValueError:
-        return [f"shapes {list(first.shape)} and {list(second.shape)} cannot be broadcast"]
-    if shape != output.shape:
-        reasons.append(f"output has shape {list(output.shape)}; its inputs give {list(shape)}")
-    if first.shape != second.shape and len(shape) > 4:
-        reasons.append(f"broadcasts {len(shape)} dimensions; supported: up to 4")
-    return reasons
+    return check_broadcast((first, second), output)
 
 
-def _same_shape_problems(kind: FloatType, graph: Graph, operator: Operator) -> list[str]:
+def same_shape_problems(kind: FloatType, graph: Graph, operator: Operator) -> list[str]:
+    """Checks one input and an output of its shape."""
     reasons = checks.check_count(operator, inputs=(1,))
     if reasons:
         return reasons

@@ -6,13 +6,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from helia_aot.operators.activation import Activation, Softmax
+from helia_aot.operators.activation import Activation, LogSoftmax, Softmax
 from helia_aot.operators.cast import Cast
+from helia_aot.operators.comparison import Comparison, Logical, LogicalNot, Select
 from helia_aot.operators.convolution import Convolution
 from helia_aot.operators.depthwise import Depthwise
 from helia_aot.operators.elementwise import Arithmetic, Extremum, Prelu
+from helia_aot.operators.integer32 import Arithmetic32
 from helia_aot.operators.layers_s16 import ConvolutionS16, DepthwiseS16, FullyConnectedS16
 from helia_aot.operators.linear import FullyConnected
+from helia_aot.operators.look_up_choices import HardSwish, Rsqrt16
 from helia_aot.operators.movement import (
     Blocks,
     BroadcastTo,
@@ -44,17 +47,26 @@ def _integer(family: OperatorFamily) -> dict[str, OperatorFamily]:
 
 
 UNTYPED: Final[Mapping[str, OperatorFamily]] = {
-    "ASSIGN_VARIABLE": Variable(assigns=True),
     "ARG_MAX": ArgExtremum("max"),
     "ARG_MIN": ArgExtremum("min"),
+    "ASSIGN_VARIABLE": Variable(assigns=True),
     "BROADCAST_TO": BroadcastTo(),
     "CAST": Cast(),
     "CONCATENATION": Concatenation(new_axis=False),
     "DEPTH_TO_SPACE": Blocks(to_depth=False),
     "DEQUANTIZE": Dequantize(),
+    "EQUAL": Comparison("EQUAL"),
     "EXPAND_DIMS": Reshape(),
     "GATHER": Gather(),
+    "GREATER": Comparison("GREATER"),
+    "GREATER_EQUAL": Comparison("GREATER_EQUAL"),
+    "LESS": Comparison("LESS"),
+    "LESS_EQUAL": Comparison("LESS_EQUAL"),
+    "LOGICAL_AND": Logical("arm_minimum_s8"),
+    "LOGICAL_NOT": LogicalNot(),
+    "LOGICAL_OR": Logical("arm_maximum_s8"),
     "MIRROR_PAD": MirrorPad(),
+    "NOT_EQUAL": Comparison("NOT_EQUAL"),
     "PACK": Concatenation(new_axis=True),
     "PAD": Pad(),
     "PADV2": Pad(),
@@ -62,6 +74,8 @@ UNTYPED: Final[Mapping[str, OperatorFamily]] = {
     "READ_VARIABLE": Variable(assigns=False),
     "RESHAPE": Reshape(),
     "RESIZE_NEAREST_NEIGHBOR": ResizeNearest(),
+    "SELECT": Select(broadcasts=False),
+    "SELECT_V2": Select(broadcasts=True),
     "SLICE": Slice(),
     "SPACE_TO_DEPTH": Blocks(to_depth=True),
     "SPLIT": Split(data=1, axis=0, inputs=2),
@@ -76,20 +90,28 @@ UNTYPED: Final[Mapping[str, OperatorFamily]] = {
 
 INTEGER: Final[Mapping[str, Mapping[str, OperatorFamily]]] = {
     "ABS": _integer(Activation("ABS")),
-    "ADD": _integer(Arithmetic("add")),
+    "ADD": {**_integer(Arithmetic("add")), "int32": Arithmetic32("ADD")},
     "AVERAGE_POOL_2D": _integer(Pooling("avgpool")),
     "CONV_2D": {"int8": Convolution(), "int16": ConvolutionS16()},
     "DEPTHWISE_CONV_2D": {"int8": Depthwise(), "int16": DepthwiseS16()},
+    "DIV": {"int8": Arithmetic("div"), "int32": Arithmetic32("DIV")},
     "ELU": {"int8": Activation("ELU")},
+    "EXP": {"int8": Activation("EXP")},
+    "FLOOR_DIV": {"int32": Arithmetic32("FLOOR_DIV")},
+    "FLOOR_MOD": {"int32": Arithmetic32("FLOOR_MOD")},
     "FULLY_CONNECTED": {"int8": FullyConnected(), "int16": FullyConnectedS16()},
-    "HARD_SWISH": {"int8": Activation("HARD_SWISH")},
+    "GELU": {"int8": Activation("GELU")},
+    "HARD_SWISH": {"int8": HardSwish()},
     "LEAKY_RELU": _integer(Activation("LEAKY_RELU")),
+    "LOG": {"int8": Activation("LOG")},
     "LOGISTIC": _integer(Activation("LOGISTIC")),
-    "MAXIMUM": _integer(Extremum("maximum")),
+    "LOG_SOFTMAX": {"int8": LogSoftmax()},
+    "MAXIMUM": {**_integer(Extremum("maximum")), "int32": Arithmetic32("MAXIMUM")},
     "MAX_POOL_2D": _integer(Pooling("max_pool")),
     "MEAN": _integer(Reduction("MEAN")),
-    "MINIMUM": _integer(Extremum("minimum")),
-    "MUL": _integer(Arithmetic("mul")),
+    "MINIMUM": {**_integer(Extremum("minimum")), "int32": Arithmetic32("MINIMUM")},
+    "MUL": {**_integer(Arithmetic("mul")), "int32": Arithmetic32("MUL")},
+    "NEG": {"int8": Activation("NEG")},
     "PRELU": _integer(Prelu()),
     "REDUCE_MAX": _integer(Reduction("REDUCE_MAX")),
     "REDUCE_MIN": _integer(Reduction("REDUCE_MIN")),
@@ -97,8 +119,14 @@ INTEGER: Final[Mapping[str, Mapping[str, OperatorFamily]]] = {
     "RELU6": _integer(Activation("RELU6")),
     "RELU_N1_TO_1": _integer(Activation("RELU_N1_TO_1")),
     "RESIZE_BILINEAR": {"int8": ResizeBilinear()},
+    "RSQRT": {"int8": Activation("RSQRT"), "int16": Rsqrt16()},
     "SOFTMAX": _integer(Softmax()),
-    "SUB": _integer(Arithmetic("sub")),
+    "SQRT": {"int8": Activation("SQRT")},
+    "SQUARED_DIFFERENCE": {
+        **_integer(Arithmetic("squared_difference")),
+        "int32": Arithmetic32("SQUARED_DIFFERENCE"),
+    },
+    "SUB": {**_integer(Arithmetic("sub")), "int32": Arithmetic32("SUB")},
     "SUM": _integer(Reduction("SUM")),
     "SVDF": {"int8": Svdf()},
     "TANH": _integer(Activation("TANH")),

@@ -10,6 +10,7 @@ from helia_aot.ir.dtypes import DType
 from helia_aot.ir.graph import Graph, Operator, Tensor
 from helia_aot.ir.quantization import rescale_parameters
 from helia_aot.operators import checks
+from helia_aot.operators.cast import cast_call
 from helia_aot.operators.spec import (
     Argument,
     LoweredOperator,
@@ -23,24 +24,32 @@ from helia_aot.operators.spec import (
     written_pointer,
 )
 
-_FROM_FLOAT: Final = {DType.INT8: "arm_quantize_f32_s8", DType.INT16: "arm_quantize_f32_s16"}
-_TO_FLOAT: Final = {
-    DType.INT8: "arm_dequantize_s8_f32",
-    DType.INT16: "arm_dequantize_s16_f32",
-    DType.UINT8: "helia_nn_dequantize_u8_f32",
+_FROM_FLOAT: Final = {
+    (DType.FLOAT32, DType.INT8): "arm_quantize_f32_s8",
+    (DType.FLOAT32, DType.INT16): "arm_quantize_f32_s16",
+    (DType.FLOAT16, DType.INT8): "helia_nn_quantize_f16_s8",
+    (DType.FLOAT16, DType.INT16): "helia_nn_quantize_f16_s16",
 }
+_TO_FLOAT: Final = {
+    (DType.INT8, DType.FLOAT32): "arm_dequantize_s8_f32",
+    (DType.INT16, DType.FLOAT32): "arm_dequantize_s16_f32",
+    (DType.UINT8, DType.FLOAT32): "helia_nn_dequantize_u8_f32",
+    (DType.INT8, DType.FLOAT16): "helia_nn_dequantize_s8_f16",
+    (DType.INT16, DType.FLOAT16): "helia_nn_dequantize_s16_f16",
+}
+_FLOATS: Final = (DType.FLOAT32, DType.FLOAT16)
 _SAME: Final = {DType.INT8: "arm_requantize_s8_s8", DType.INT16: "arm_requantize_s16_s16"}
 _BITS: Final = {DType.INT8: 8, DType.UINT8: -8, DType.INT16: 16, DType.INT32: 32}
 _INTEGERS: Final = tuple(_BITS)
 
 
 class Quantize(Plain):
-    """The QUANTIZE family: from float32, and from one integer type and scale to another."""
+    """The QUANTIZE family: from floats, and from one integer type and scale to another."""
 
     support = (
         Support(
-            ("int8", "int16", "int32", "uint8", "float32"),
-            "float32 to int8 and int16; integers to each other; one scale for each tensor",
+            ("int8", "int16", "int32", "uint8", "float32", "float16"),
+            "floats to int8 and int16; integers to each other; one scale for each tensor",
         ),
     )
 
@@ -50,8 +59,8 @@ class Quantize(Plain):
         if reasons:
             return reasons
         source, output = _ends(graph, operator)
-        if source.dtype is DType.FLOAT32:
-            reasons += _check_integer("output", output, tuple(_FROM_FLOAT))
+        if source.dtype in _FLOATS:
+            reasons += _check_integer("output", output, (DType.INT8, DType.INT16))
         else:
             reasons += _check_integer("input", source, _INTEGERS)
             reasons += _check_integer("output", output, _INTEGERS)
@@ -65,9 +74,10 @@ class Quantize(Plain):
         source, output = _ends(graph, operator)
         assert output.quantization is not None
         constants = constants_of(source)
-        if source.dtype is DType.FLOAT32:
+        if source.dtype in _FLOATS:
             arguments = _real_arguments(source, output, output)
-            return lowered(operator, _FROM_FLOAT[output.dtype], arguments, constants=constants)
+            entry = _FROM_FLOAT[source.dtype, output.dtype]
+            return lowered(operator, entry, arguments, constants=constants)
         assert source.quantization is not None
         multiplier, shift = rescale_parameters(source.quantization, output.quantization)
         zero_points = (source.quantization.zero_point, output.quantization.zero_point)
@@ -97,9 +107,12 @@ class Quantize(Plain):
 
 
 class Dequantize(Plain):
-    """The DEQUANTIZE family: integers to float32."""
+    """The DEQUANTIZE family: integers to floats, and float16 to float32."""
 
-    support = (Support(("int8", "int16", "uint8"), "to float32; one scale for each tensor"),)
+    support = (
+        Support(("int8", "int16"), "to float32 or float16; one scale for each tensor"),
+        Support(("uint8", "float16"), "to float32; one scale for each tensor"),
+    )
 
     def problems(self, graph: Graph, operator: Operator) -> list[str]:
         """Lists why the numbers cannot be made real."""
@@ -107,9 +120,13 @@ class Dequantize(Plain):
         if reasons:
             return reasons
         source, output = _ends(graph, operator)
-        reasons += _check_integer("input", source, tuple(_TO_FLOAT))
-        if output.dtype is not DType.FLOAT32:
-            reasons.append(f"output has type {output.dtype}; supported: float32")
+        if source.dtype is DType.FLOAT16:
+            kinds: tuple[DType, ...] = (DType.FLOAT32,)
+        else:
+            reasons += _check_integer("input", source, (DType.INT8, DType.INT16, DType.UINT8))
+            kinds = tuple(to for of, to in _TO_FLOAT if of is source.dtype) or _FLOATS
+        if output.dtype not in kinds:
+            reasons.append(f"output has type {output.dtype}; supported: {', '.join(kinds)}")
         return reasons + _check_elements(source, output)
 
     def lower(
@@ -118,8 +135,11 @@ class Dequantize(Plain):
         """Makes the dequantization call."""
         del choices, target
         source, output = _ends(graph, operator)
+        if source.dtype is DType.FLOAT16:
+            return cast_call(graph, operator)
         arguments = _real_arguments(source, output, source)
-        return lowered(operator, _TO_FLOAT[source.dtype], arguments, constants=constants_of(source))
+        entry = _TO_FLOAT[source.dtype, output.dtype]
+        return lowered(operator, entry, arguments, constants=constants_of(source))
 
 
 def _ends(graph: Graph, operator: Operator) -> tuple[Tensor, Tensor]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX and ARG_MIN of integers."""
+"""MEAN, SUM, REDUCE_MAX and REDUCE_MIN of integers, ARG_MAX and ARG_MIN."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from helia_aot.operators.spec import (
 )
 
 _SUFFIX: Final = {DType.INT8: "s8", DType.INT16: "s16"}
+_FLOATS: Final = {DType.FLOAT32: "f32", DType.FLOAT16: "f16"}
 _AXES: Final = 3
 """Kept and reduced axes that the kernels walk."""
 
@@ -65,11 +66,6 @@ class Reduction(Plain):
         reasons += check_reduced_shape(graph, operator)
         if reasons:
             return reasons
-        kept, reduced = reduced_axes(graph, operator)
-        if max(len(kept), len(reduced)) > _AXES:
-            reasons.append(
-                f"keeps {len(kept)} and reduces {len(reduced)} runs of axes; supported: {_AXES}"
-            )
         if not self._rescales:
             reasons += checks.check_same_quantization(source, output)
         return reasons
@@ -80,14 +76,7 @@ class Reduction(Plain):
         """Makes the reduction call."""
         del choices, target
         source, output = graph.tensor(operator.inputs[0]), graph.tensor(operator.outputs[0])
-        kept, reduced = (_filled(axes) for axes in reduced_axes(graph, operator))
-        arguments = [
-            Argument("input", read_pointer(source)),
-            Argument("kept_extents", integers([axis.extent for axis in kept])),
-            Argument("kept_strides", integers([axis.stride for axis in kept])),
-            Argument("reduced_extents", integers([axis.extent for axis in reduced])),
-            Argument("reduced_strides", integers([axis.stride for axis in reduced])),
-        ]
+        arguments = [Argument("input", read_pointer(source)), *axis_arguments(graph, operator)]
         suffix = _SUFFIX[source.dtype]
         if not self._rescales:
             arguments += [
@@ -126,7 +115,22 @@ def check_reduced_shape(graph: Graph, operator: Operator) -> list[str]:
     kept = [size for i, size in enumerate(source.shape) if i not in gone]
     ones = [1 if i in gone else size for i, size in enumerate(source.shape)]
     expected = ones if operator.attributes.keep_dims else kept
-    return checks.check_shape("output", output, expected)
+    reasons = checks.check_shape("output", output, expected)
+    runs = [len(axes) for axes in reduced_axes(graph, operator)]
+    if max(runs) > _AXES:
+        reasons.append(f"keeps {runs[0]} and reduces {runs[1]} runs of axes; supported: {_AXES}")
+    return reasons
+
+
+def axis_arguments(graph: Graph, operator: Operator) -> list[Argument]:
+    """Gives extents and strides of the kept and the reduced axes, as all reducing kernels take them."""
+    kept, reduced = (_filled(axes) for axes in reduced_axes(graph, operator))
+    return [
+        Argument("kept_extents", integers([axis.extent for axis in kept])),
+        Argument("kept_strides", integers([axis.stride for axis in kept])),
+        Argument("reduced_extents", integers([axis.extent for axis in reduced])),
+        Argument("reduced_strides", integers([axis.stride for axis in reduced])),
+    ]
 
 
 def reduced_axes(graph: Graph, operator: Operator) -> tuple[list[Axis], list[Axis]]:
@@ -155,14 +159,17 @@ def _filled(axes: Sequence[Axis]) -> list[Axis]:
 
 
 class ArgExtremum(Plain):
-    """The ARG_MAX and ARG_MIN families: int8 and int16 to int32.
+    """The ARG_MAX and ARG_MIN families: int8, int16 and floats to int32.
 
     Args:
         kind: ``max`` or ``min``.
     """
 
     support = (
-        Support(("int8", "int16"), "int32 output; up to 4 dimensions; the axis is a constant"),
+        Support(
+            ("int8", "int16", "float32", "float16"),
+            "int32 output; up to 4 dimensions; the axis is a constant",
+        ),
     )
 
     def __init__(self, kind: str) -> None:
@@ -176,8 +183,9 @@ class ArgExtremum(Plain):
         source, axis = graph.tensor(operator.inputs[0]), graph.tensor(operator.inputs[1])
         output = graph.tensor(operator.outputs[0])
         reasons += checks.check_rank("input", source, (1, 2, 3, 4))
-        if source.dtype not in _SUFFIX:
-            reasons.append(f"input has type {source.dtype}; supported: int8, int16")
+        if source.dtype not in (*_SUFFIX, *_FLOATS):
+            supported = ", ".join((*_SUFFIX, *_FLOATS))
+            reasons.append(f"input has type {source.dtype}; supported: {supported}")
         if output.dtype is not DType.INT32:
             reasons.append(f"output has type {output.dtype}; supported: int32")
         reasons += checks.check_constant("axis", axis)
@@ -202,9 +210,13 @@ class ArgExtremum(Plain):
             Argument("input_data", read_pointer(source)),
             Argument("input_dims", tensor_dims(source.shape)),
             Argument("axis", axis + 4 - len(source.shape)),
-            Argument("output_data", written_pointer(output)),
         ]
-        entry = f"arm_arg{self._kind}_{_SUFFIX[source.dtype]}"
+        if source.dtype in _FLOATS:
+            arguments.append(Argument("largest", int(self._kind == "max")))
+            entry = f"helia_nn_arg_extremum_{_FLOATS[source.dtype]}"
+        else:
+            entry = f"arm_arg{self._kind}_{_SUFFIX[source.dtype]}"
+        arguments.append(Argument("output_data", written_pointer(output)))
         return lowered(operator, entry, arguments, constants=constants_of(source))
 
 

@@ -80,6 +80,33 @@ class ResizeBilinear(Plain):
         return lowered(operator, "helia_nn_resize_bilinear_s8", arguments, constants=constants)
 
 
+def real_neighbours(
+    size: int, wanted: int, options: Any
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Gives for each output position the input positions before and after it, and the weight of the latter.
+
+    Args:
+        size: Input rows or columns.
+        wanted: Output rows or columns.
+        options: The operator's attributes.
+
+    Returns:
+        Shapes ``[wanted * 2]`` and ``[wanted]``, computed with 32-bit floats as TFLite's float code does.
+    """
+    f32 = np.float32
+    corners = options.align_corners and wanted > 1
+    scale = f32(size - 1) / f32(wanted - 1) if corners else f32(size) / f32(wanted)
+    pairs, weights = [], []
+    for i in range(wanted):
+        at = (
+            (f32(i) + f32(0.5)) * scale - f32(0.5) if options.half_pixel_centers else f32(i) * scale
+        )
+        before = max(int(np.floor(at)), 0)
+        pairs += [before, min(int(np.ceil(at)), size - 1)]
+        weights.append(at - f32(before))
+    return np.array(pairs, np.int32), np.array(weights, np.float32)
+
+
 def neighbours(size: int, wanted: int, options: Any) -> NDArray[np.int32]:
     """Gives for each output position the input positions before and after it and the weight of the latter.
 

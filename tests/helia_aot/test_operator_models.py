@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from elementwise_models import element_wise_operators
 from host_module import build_module, run_program, run_sequence
 from required import tflite_micro_runtime
 from tflite_models import ACTIVATIONS, PADDINGS, ModelBuilder, output_extent
@@ -402,7 +403,7 @@ PARTS: tuple[Callable[[Layers], None], ...] = (
 )  # fmt: skip
 UNTESTED = {
     "CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM",
-    "TILE", "RELU_N1_TO_1", "NEG",
+    "TILE", "RELU_N1_TO_1",
 }  # fmt: skip
 """Operators with tests of their own: state, or none in TFLite Micro."""
 
@@ -518,4 +519,4 @@ def test_relu_from_minus_one_to_one_limits(tmp_path: Path) -> None:
 
 def test_every_family_is_in_a_model() -> None:
     used = {op_type for dtype in TYPES for op_type in build(dtype, 1).names}
-    assert set(INTEGER) | set(UNTYPED) <= used | UNTESTED
+    assert set(INTEGER) | set(UNTYPED) <= used | element_wise_operators() | UNTESTED

@@ -121,6 +121,58 @@ static cmsis_nn_tile tile_at(const call_t *call, int index)
         return arm_softmax_##suffix(call->blobs[0], call->params[0], call->params[1], call->output);                          \
     }
 
+/* Functions by number: function, elements. Arithmetic: 12 extents, operation, min max. Comparison: 12 extents, orders. Reduction:
+ * as the integer ones, then the operation. Index: 4 extents, axis, whether the largest. Resize: 8 extents. Blobs: input(s); of the
+ * resize input, rows, their weights, columns, their weights. */
+#define MORE_FLT_ADAPTERS(suffix)                                                                                             \
+    static int32_t run_helia_nn_map_##suffix(const call_t *call)                                                              \
+    {                                                                                                                         \
+        return helia_nn_map_##suffix(call->blobs[0], call->params[0], call->output, call->params[1]);                         \
+    }                                                                                                                         \
+    static int32_t run_helia_nn_elementary_##suffix(const call_t *call)                                                       \
+    {                                                                                                                         \
+        return helia_nn_elementary_##suffix(call->blobs[0], call->params[0], call->output, call->params[1]);                  \
+    }                                                                                                                         \
+    static int32_t run_helia_nn_arithmetic_##suffix(const call_t *call)                                                       \
+    {                                                                                                                         \
+        const cmsis_nn_dims input1 = dims_at(call, 0), input2 = dims_at(call, 4), output = dims_at(call, 8);                  \
+        return helia_nn_arithmetic_##suffix(call->blobs[0], &input1, call->blobs[1], &input2, call->params[12],               \
+                                            number_at(call, 13), number_at(call, 14), call->output, &output);                 \
+    }                                                                                                                         \
+    static int32_t run_helia_nn_compare_##suffix(const call_t *call)                                                          \
+    {                                                                                                                         \
+        const cmsis_nn_dims input1 = dims_at(call, 0), input2 = dims_at(call, 4), output = dims_at(call, 8);                  \
+        return helia_nn_compare_##suffix(call->blobs[0], &input1, call->blobs[1], &input2, call->params[12], call->output,    \
+                                         &output);                                                                            \
+    }                                                                                                                         \
+    static int32_t run_helia_nn_reduce_##suffix(const call_t *call)                                                           \
+    {                                                                                                                         \
+        const int32_t *p = call->params;                                                                                      \
+        return helia_nn_reduce_##suffix(call->blobs[0], p, p + 3, p + 6, p + 9, p[12], call->output);                         \
+    }                                                                                                                         \
+    static int32_t run_helia_nn_log_softmax_##suffix(const call_t *call)                                                      \
+    {                                                                                                                         \
+        return helia_nn_log_softmax_##suffix(call->blobs[0], call->params[0], call->params[1], call->output);                 \
+    }                                                                                                                         \
+    static int32_t run_helia_nn_arg_extremum_##suffix(const call_t *call)                                                     \
+    {                                                                                                                         \
+        const cmsis_nn_dims input = dims_at(call, 0);                                                                         \
+        return helia_nn_arg_extremum_##suffix(call->blobs[0], &input, call->params[4], call->params[5] != 0, call->output);   \
+    }                                                                                                                         \
+    static int32_t run_helia_nn_resize_bilinear_##suffix(const call_t *call)                                                  \
+    {                                                                                                                         \
+        const cmsis_nn_dims input = dims_at(call, 0), output = dims_at(call, 4);                                              \
+        return helia_nn_resize_bilinear_##suffix(call->blobs[0], &input, call->blobs[1], call->blobs[2], call->blobs[3],      \
+                                                 call->blobs[4], call->output, &output);                                      \
+    }
+
+/* Half-precision numbers to quantised ones and back: as arm_quantize_f32_s8. */
+#define HALF_ADAPTER(entry)                                                                                                   \
+    static int32_t run_##entry(const call_t *call)                                                                            \
+    {                                                                                                                         \
+        return entry(call->blobs[0], call->output, call->params[0], call->params[1], number_at(call, 2));                     \
+    }
+
 #define FLT_ADAPTERS(suffix)                                                                                                  \
     CONV_FLT_ADAPTER(arm_convolve_nhwc, suffix)                                                                               \
     CONV_FLT_ADAPTER(arm_convolve_1x1_nhwc, suffix)                                                                           \
@@ -140,7 +192,8 @@ static cmsis_nn_tile tile_at(const call_t *call, int index)
     MAP_FLT_ADAPTER(helia_nn_logistic, suffix)                                                                                \
     MAP_FLT_ADAPTER(helia_nn_tanh, suffix)                                                                                    \
     MAP_FLT_ADAPTER(helia_nn_hard_swish, suffix)                                                                              \
-    UNARY_FLT_ADAPTERS(suffix)
+    UNARY_FLT_ADAPTERS(suffix)                                                                                                \
+    MORE_FLT_ADAPTERS(suffix)
 
 #define FLT_ENTRIES(suffix)                                                                                                   \
     ENTRY(arm_convolve_nhwc_##suffix), ENTRY(arm_convolve_1x1_nhwc_##suffix), ENTRY(arm_depthwise_nhwc_conv_##suffix),        \
@@ -149,12 +202,21 @@ static cmsis_nn_tile tile_at(const call_t *call, int index)
         ENTRY(helia_nn_add_##suffix), ENTRY(helia_nn_sub_##suffix), ENTRY(helia_nn_mul_##suffix),                             \
         ENTRY(arm_maximum_##suffix), ENTRY(arm_minimum_##suffix), ENTRY(arm_prelu_##suffix),                                  \
         ENTRY(helia_nn_logistic_##suffix), ENTRY(helia_nn_tanh_##suffix), ENTRY(helia_nn_hard_swish_##suffix),                \
-        ENTRY(helia_nn_clamp_##suffix), ENTRY(arm_softmax_##suffix)
+        ENTRY(helia_nn_clamp_##suffix), ENTRY(arm_softmax_##suffix), ENTRY(helia_nn_map_##suffix),                            \
+        ENTRY(helia_nn_elementary_##suffix), ENTRY(helia_nn_arithmetic_##suffix), ENTRY(helia_nn_compare_##suffix),           \
+        ENTRY(helia_nn_reduce_##suffix), ENTRY(helia_nn_log_softmax_##suffix), ENTRY(helia_nn_arg_extremum_##suffix),         \
+        ENTRY(helia_nn_resize_bilinear_##suffix)
 
 FLT_ADAPTERS(f32)
 #if defined(HELIA_NN_FLOAT16)
 FLT_ADAPTERS(f16)
-#define ALL_FLT_ENTRIES FLT_ENTRIES(f32), FLT_ENTRIES(f16)
+HALF_ADAPTER(helia_nn_quantize_f16_s8)
+HALF_ADAPTER(helia_nn_quantize_f16_s16)
+HALF_ADAPTER(helia_nn_dequantize_s8_f16)
+HALF_ADAPTER(helia_nn_dequantize_s16_f16)
+#define ALL_FLT_ENTRIES                                                                                                       \
+    FLT_ENTRIES(f32), FLT_ENTRIES(f16), ENTRY(helia_nn_quantize_f16_s8), ENTRY(helia_nn_quantize_f16_s16),                    \
+        ENTRY(helia_nn_dequantize_s8_f16), ENTRY(helia_nn_dequantize_s16_f16)
 #else
 #define ALL_FLT_ENTRIES FLT_ENTRIES(f32)
 #endif

@@ -17,6 +17,8 @@
 ADD_LIKE_ADAPTER(arm_add_s16)
 ADD_LIKE_ADAPTER(arm_sub_s8)
 ADD_LIKE_ADAPTER(arm_sub_s16)
+ADD_LIKE_ADAPTER(arm_squared_difference_s8)
+ADD_LIKE_ADAPTER(arm_squared_difference_s16)
 
 /* Multiplication: 12 extents, offsets of the inputs, offset, multiplier, shift of the output, activation min max. */
 #define MUL_ADAPTER(entry)                                                                                                    \
@@ -30,6 +32,7 @@ ADD_LIKE_ADAPTER(arm_sub_s16)
 
 MUL_ADAPTER(arm_mul_s8)
 MUL_ADAPTER(arm_mul_s16)
+MUL_ADAPTER(helia_nn_div_s8)
 
 /* Larger or smaller number: 12 extents. */
 #define PICK_ADAPTER(entry)                                                                                                   \
@@ -43,6 +46,76 @@ PICK_ADAPTER(arm_maximum_s8)
 PICK_ADAPTER(arm_maximum_s16)
 PICK_ADAPTER(arm_minimum_s8)
 PICK_ADAPTER(arm_minimum_s16)
+
+/* int32 arithmetic: 12 extents, operation, limits. */
+static int32_t run_helia_nn_arithmetic_s32(const call_t *call)
+{
+    const cmsis_nn_dims input1 = dims_at(call, 0), input2 = dims_at(call, 4), output = dims_at(call, 8);
+    const int32_t *p = call->params + 12;
+    return helia_nn_arithmetic_s32(call->blobs[0], &input1, call->blobs[1], &input2, p[0], p[1], p[2], call->output, &output);
+}
+
+/* Comparison: 12 extents, offset, multiplier, shift of both inputs, left shift, orders; plain numbers: 12 extents, orders. */
+static int32_t run_helia_nn_compare_s8(const call_t *call)
+{
+    const cmsis_nn_dims input1 = dims_at(call, 0), input2 = dims_at(call, 4), output = dims_at(call, 8);
+    const int32_t *p = call->params + 12;
+    return helia_nn_compare_s8(call->blobs[0], &input1, call->blobs[1], &input2, p[0], p[1], p[2], p[3], p[4], p[5], p[6],
+                               p[7], call->output, &output);
+}
+
+#define COMPARE_ADAPTER(entry)                                                                                                \
+    static int32_t run_##entry(const call_t *call)                                                                            \
+    {                                                                                                                         \
+        const cmsis_nn_dims input1 = dims_at(call, 0), input2 = dims_at(call, 4), output = dims_at(call, 8);                  \
+        return entry(call->blobs[0], &input1, call->blobs[1], &input2, call->params[12], call->output, &output);              \
+    }
+
+COMPARE_ADAPTER(helia_nn_compare_s32)
+
+/* Selection: 16 extents (condition, inputs, output), bytes of an element. Blobs: condition, inputs. */
+static int32_t run_helia_nn_select(const call_t *call)
+{
+    const cmsis_nn_dims condition = dims_at(call, 0), input1 = dims_at(call, 4), input2 = dims_at(call, 8);
+    const cmsis_nn_dims output = dims_at(call, 12);
+    return helia_nn_select(call->blobs[0], &condition, call->blobs[1], &input1, call->blobs[2], &input2, call->params[16],
+                           call->output, &output);
+}
+
+/* Reciprocal root: offsets, limits, count; universal: offsets, multiplier, shift, whether to rescale, limits, count.
+ * Blobs: input, table. */
+static int32_t run_arm_rsqrt_s16_per_op(const call_t *call)
+{
+    const int32_t *p = call->params;
+    return arm_rsqrt_s16_per_op(call->blobs[0], p[0], call->output, p[1], p[2], p[3], p[4], call->blobs[1]);
+}
+
+static int32_t run_arm_rsqrt_s16_universal(const call_t *call)
+{
+    const int32_t *p = call->params;
+    return arm_rsqrt_s16_universal(call->blobs[0], p[0], call->output, p[1], p[2], p[3], p[4] != 0, p[5], p[6], p[7],
+                                   call->blobs[1]);
+}
+
+/* Hard swish: offsets, both factors, count; precise: offsets, factor, three, six, extra bits, count. */
+static int32_t run_arm_hard_swish_compat_s8(const call_t *call)
+{
+    const int32_t *p = call->params;
+    return arm_hard_swish_compat_s8(call->blobs[0], p[0], p[1], p[2], p[3], p[4], p[5], call->output, p[6]);
+}
+
+static int32_t run_arm_hard_swish_precise_s8(const call_t *call)
+{
+    const int32_t *p = call->params;
+    return arm_hard_swish_precise_s8(call->blobs[0], p[0], p[1], p[2], p[3], p[4], p[5], p[6], call->output, p[7]);
+}
+
+/* Logarithm of the softmax: rows, row size, multiplier, shift, smallest difference. */
+static int32_t run_helia_nn_log_softmax_s8(const call_t *call)
+{
+    const int32_t *p = call->params;
+    return helia_nn_log_softmax_s8(call->blobs[0], p[0], p[1], p[2], p[3], p[4], call->output);
+}
 
 /* PReLU: 12 extents (input, slopes, output), three offsets, identity multiplier and shift, slope multiplier and shift. */
 #define PRELU_ADAPTER(entry)                                                                                                  \
@@ -313,4 +386,8 @@ SVDF_ADAPTER(s16, int16_t)
         ENTRY(arm_argmin_s8), ENTRY(arm_argmin_s16), ENTRY(arm_convolve_s16), ENTRY(arm_depthwise_conv_s16),                  \
         ENTRY(arm_fully_connected_s16), ENTRY(arm_fully_connected_per_channel_s16), ENTRY(arm_avgpool_s16),                   \
         ENTRY(arm_max_pool_s16), ENTRY(helia_nn_transpose_conv_s8), ENTRY(helia_nn_transpose_conv_s16),                       \
-        ENTRY(helia_nn_svdf_s8), ENTRY(helia_nn_svdf_s16)
+        ENTRY(helia_nn_svdf_s8), ENTRY(helia_nn_svdf_s16), ENTRY(arm_squared_difference_s8),                                  \
+        ENTRY(arm_squared_difference_s16), ENTRY(helia_nn_div_s8), ENTRY(helia_nn_arithmetic_s32),                            \
+        ENTRY(helia_nn_compare_s8), ENTRY(helia_nn_compare_s32), ENTRY(helia_nn_select), ENTRY(arm_rsqrt_s16_per_op),         \
+        ENTRY(arm_rsqrt_s16_universal), ENTRY(arm_hard_swish_compat_s8), ENTRY(arm_hard_swish_precise_s8),     \
+        ENTRY(helia_nn_log_softmax_s8)

@@ -210,7 +210,10 @@ def conversions():
             )
 
 
-CAST_TYPES = [np.bool_, np.uint8, np.int8, np.int16, np.int32, np.uint32, np.int64, np.float32]
+CAST_TYPES = [
+    np.bool_, np.uint8, np.int8, np.int16, np.int32, np.uint32, np.int64, np.float32, np.float16,
+]  # fmt: skip
+REAL = (np.float32, np.float16)
 
 
 def casts():
@@ -219,18 +222,27 @@ def casts():
         for k, output in enumerate(CAST_TYPES):
             if source is np.bool_:
                 x = rng.integers(0, 2, 12).astype(np.bool_)
-            elif source is np.float32:
-                x = rng.uniform(-100, 100, 12).astype(np.float32)
+            elif source in REAL:
+                x = rng.uniform(-100, 100, 12).astype(source)
             else:
                 x = rng.integers(np.iinfo(source).min // 2, np.iinfo(source).max, 12).astype(source)
             middle = (
                 np.trunc(x).astype(np.int64)
-                if source is np.float32 and output is not np.bool_
+                if source in REAL and output is not np.bool_
                 else x
             )
-            expected = (x if output is np.float32 else middle).astype(output)
+            with np.errstate(over="ignore"):
+                expected = (x if output in REAL else middle).astype(output)
             raw = np.ascontiguousarray(expected).view(np.uint8)
             yield Case("helia_nn_cast", [i, k, 12], [x], raw.size), raw
+    halves = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16).view(np.float16)[:: 1 << 4]
+    wide = halves.astype(np.float32)
+    wide, halves = wide[np.isfinite(wide)], halves[np.isfinite(halves)]
+    yield Case("helia_nn_cast", [8, 7, wide.size], [halves], wide.nbytes), wide.view(np.int32)
+    between = np.concatenate([np.nextafter(wide, np.float32(s)) for s in (-1e9, 1e9)] + [wide * np.float32(1.0009765625)])
+    with np.errstate(over="ignore"):
+        narrow = between.astype(np.float16).view(np.int16)
+    yield Case("helia_nn_cast", [7, 8, between.size], [between], narrow.nbytes), narrow
 
 
 def movements():
@@ -544,7 +556,7 @@ def test_arguments_outside_the_rules_are_refused(target):
             Case("helia_nn_gather", [1, 1, 4, 2, 1], [x, np.array([1, 4], np.int32)], 2),
             Case("helia_nn_gather", [1, 1, 4, 2, 1], [x, np.array([-1, 0], np.int32)], 2),
             Case("helia_nn_fill_pattern", [3, 0, 3], [], 3),
-            Case("helia_nn_cast", [8, 0, 1], [x], 4),
+            Case("helia_nn_cast", [9, 0, 1], [x], 4),
             Case("helia_nn_requantize_mixed", [8, 24, 1, 1 << 30, 1, 0, 0], [x], 4),
             Case("arm_argmax_s8", [1, 1, 1, 4, 4], [x], 4),
             Case("arm_convolve_s16", [1, 2, 2, 3, 1, 1, 1, 2, 1, 2, 2, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 0], [x, x, None, None, one, one], 8),

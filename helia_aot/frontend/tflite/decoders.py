@@ -16,6 +16,7 @@ from helia_aot.ir.attributes import (
     CallAttributes,
     ConvolutionAttributes,
     FullyConnectedAttributes,
+    GeluAttributes,
     LeakyReluAttributes,
     MirrorPadAttributes,
     Padding,
@@ -154,6 +155,12 @@ def _leaky_relu(table: Any) -> LeakyReluAttributes:
     return LeakyReluAttributes(float(_options(tflite.LeakyReluOptions, table).Alpha()))
 
 
+def _gelu(table: Any) -> GeluAttributes:
+    if table is None:
+        return GeluAttributes(approximate=False)
+    return GeluAttributes(bool(_options(tflite.GeluOptions, table).Approximate()))
+
+
 def _concatenation(table: Any) -> AxisAttributes:
     options = _options(tflite.ConcatenationOptions, table)
     return AxisAttributes(options.Axis(), _activation(options.FusedActivationFunction()))
@@ -245,8 +252,10 @@ _DECODERS: Final[dict[str, Callable[[Any], Any]]] = {
     "CONV_2D": _convolution,
     "DEPTHWISE_CONV_2D": _depthwise,
     "DEPTH_TO_SPACE": _depth_to_space,
+    "DIV": _binary(tflite.DivOptions),
     "FULLY_CONNECTED": _fully_connected,
     "GATHER": _gather,
+    "GELU": _gelu,
     "LEAKY_RELU": _leaky_relu,
     "MAX_POOL_2D": _pool,
     "MEAN": _reducer,

@@ -150,8 +150,61 @@ typedef enum
     HELIA_NN_INT32 = 4,
     HELIA_NN_UINT32 = 5,
     HELIA_NN_INT64 = 6,
-    HELIA_NN_FLOAT32 = 7
+    HELIA_NN_FLOAT32 = 7,
+    HELIA_NN_HALF = 8 /**< float16. */
 } helia_nn_type;
+
+/** Operations of helia_nn_arithmetic_s32() and, the divisions and the last one, of helia_nn_arithmetic_f32(). */
+typedef enum
+{
+    HELIA_NN_ADD = 0,
+    HELIA_NN_SUB = 1,
+    HELIA_NN_MUL = 2,
+    HELIA_NN_DIV = 3,       /**< Integers: towards zero. */
+    HELIA_NN_FLOOR_DIV = 4, /**< Towards minus infinity. */
+    HELIA_NN_FLOOR_MOD = 5, /**< The rest of the floor division; integers only. */
+    HELIA_NN_MAXIMUM = 6,
+    HELIA_NN_MINIMUM = 7,
+    HELIA_NN_SQUARED_DIFFERENCE = 8
+} helia_nn_operation;
+
+/** How two numbers can stand to each other; comparisons take the sum of the orders that give true. */
+typedef enum
+{
+    HELIA_NN_ORDER_LESS = 1,
+    HELIA_NN_ORDER_EQUAL = 2,
+    HELIA_NN_ORDER_GREATER = 4,
+    HELIA_NN_ORDER_NONE = 8 /**< One of them is no number. */
+} helia_nn_order;
+
+/** Functions of helia_nn_map_f32() up to HELIA_NN_ROUND, and of helia_nn_elementary_f32(). */
+typedef enum
+{
+    HELIA_NN_NEG = 0,
+    HELIA_NN_ABS = 1,
+    HELIA_NN_SQUARE = 2,
+    HELIA_NN_SQRT = 3,
+    HELIA_NN_RSQRT = 4,
+    HELIA_NN_FLOOR = 5,
+    HELIA_NN_CEIL = 6,
+    HELIA_NN_ROUND = 7, /**< Halves to the even neighbour. */
+    HELIA_NN_EXP = 8,
+    HELIA_NN_LOG = 9,
+    HELIA_NN_SIN = 10,
+    HELIA_NN_COS = 11,
+    HELIA_NN_ELU = 12,
+    HELIA_NN_GELU = 13,
+    HELIA_NN_GELU_TANH = 14 /**< GELU by its approximation with tanh. */
+} helia_nn_function;
+
+/** Reductions of helia_nn_reduce_f32(). */
+typedef enum
+{
+    HELIA_NN_REDUCE_SUM = 0,
+    HELIA_NN_REDUCE_MEAN = 1,
+    HELIA_NN_REDUCE_MAX = 2,
+    HELIA_NN_REDUCE_MIN = 3
+} helia_nn_reduction;
 
 /** Parameters of helia_nn_svdf_s8() and helia_nn_svdf_s16(). */
 typedef struct

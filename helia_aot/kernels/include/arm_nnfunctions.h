@@ -1218,6 +1218,210 @@ arm_cmsis_nn_status arm_max_pool_s16(const cmsis_nn_context *ctx,
                                    int16_t *dst);
 
 /* --------------------------------------------------------------------------------------------------------------
+ * More element-wise operations
+ * ----------------------------------------------------------------------------------------------------------- */
+
+/**
+ * The square of the difference of two tensors; arguments as arm_sub_s8(). The squares are not rescaled before the output.
+ */
+arm_cmsis_nn_status arm_squared_difference_s8(const int8_t *input1_data,
+                               const cmsis_nn_dims *input1_dims,
+                               const int8_t *input2_data,
+                               const cmsis_nn_dims *input2_dims,
+                               const int32_t input1_offset,
+                               const int32_t input1_mult,
+                               const int32_t input1_shift,
+                               const int32_t input2_offset,
+                               const int32_t input2_mult,
+                               const int32_t input2_shift,
+                               const int32_t left_shift,
+                               int8_t *output_data,
+                               const cmsis_nn_dims *output_dims,
+                               const int32_t out_offset,
+                               const int32_t out_mult,
+                               const int32_t out_shift,
+                               const int32_t out_activation_min,
+                               const int32_t out_activation_max);
+
+/** As arm_squared_difference_s8(). */
+arm_cmsis_nn_status arm_squared_difference_s16(const int16_t *input1_data,
+                               const cmsis_nn_dims *input1_dims,
+                               const int16_t *input2_data,
+                               const cmsis_nn_dims *input2_dims,
+                               const int32_t input1_offset,
+                               const int32_t input1_mult,
+                               const int32_t input1_shift,
+                               const int32_t input2_offset,
+                               const int32_t input2_mult,
+                               const int32_t input2_shift,
+                               const int32_t left_shift,
+                               int16_t *output_data,
+                               const cmsis_nn_dims *output_dims,
+                               const int32_t out_offset,
+                               const int32_t out_mult,
+                               const int32_t out_shift,
+                               const int32_t out_activation_min,
+                               const int32_t out_activation_max);
+
+/**
+ * Quotient of two tensors, each broadcast to the output's shape; arguments as arm_mul_s8().
+ *
+ * Division by zero gives the end of the range on the numerator's side, the output's offset for 0 / 0. Not in ns-cmsis-nn.
+ */
+arm_cmsis_nn_status helia_nn_div_s8(const int8_t *input1_data,
+                               const cmsis_nn_dims *input1_dims,
+                               const int8_t *input2_data,
+                               const cmsis_nn_dims *input2_dims,
+                               const int32_t input1_offset,
+                               const int32_t input2_offset,
+                               int8_t *output_data,
+                               const cmsis_nn_dims *output_dims,
+                               const int32_t out_offset,
+                               const int32_t out_mult,
+                               const int32_t out_shift,
+                               const int32_t out_activation_min,
+                               const int32_t out_activation_max);
+
+/**
+ * Arithmetic of int32 tensors, each broadcast to the output's shape. Results wrap, then are limited. Not in ns-cmsis-nn.
+ *
+ * @param operation Of helia_nn_operation. A division with a zero anywhere in its second input is an ARG_ERROR.
+ */
+arm_cmsis_nn_status helia_nn_arithmetic_s32(const int32_t *input1_data,
+                               const cmsis_nn_dims *input1_dims,
+                               const int32_t *input2_data,
+                               const cmsis_nn_dims *input2_dims,
+                               const int32_t operation,
+                               const int32_t low,
+                               const int32_t high,
+                               int32_t *output_data,
+                               const cmsis_nn_dims *output_dims);
+
+/**
+ * Compares two tensors, each broadcast to the output's shape, after bringing both to one scale as arm_add_s8() does.
+ *
+ * @param orders Sum of the helia_nn_order that give true. Not in ns-cmsis-nn.
+ */
+arm_cmsis_nn_status helia_nn_compare_s8(const int8_t *input1_data,
+                               const cmsis_nn_dims *input1_dims,
+                               const int8_t *input2_data,
+                               const cmsis_nn_dims *input2_dims,
+                               const int32_t input1_offset,
+                               const int32_t input1_mult,
+                               const int32_t input1_shift,
+                               const int32_t input2_offset,
+                               const int32_t input2_mult,
+                               const int32_t input2_shift,
+                               const int32_t left_shift,
+                               const int32_t orders,
+                               bool *output_data,
+                               const cmsis_nn_dims *output_dims);
+
+/** As helia_nn_compare_s8(), of plain numbers. */
+arm_cmsis_nn_status helia_nn_compare_s32(const int32_t *input1_data,
+                               const cmsis_nn_dims *input1_dims,
+                               const int32_t *input2_data,
+                               const cmsis_nn_dims *input2_dims,
+                               const int32_t orders,
+                               bool *output_data,
+                               const cmsis_nn_dims *output_dims);
+
+/**
+ * Takes each element from the first input where the condition holds, else from the second; all are broadcast to the output's shape.
+ * Not in ns-cmsis-nn.
+ */
+arm_cmsis_nn_status helia_nn_select(const bool *condition,
+                               const cmsis_nn_dims *condition_dims,
+                               const void *input1_data,
+                               const cmsis_nn_dims *input1_dims,
+                               const void *input2_data,
+                               const cmsis_nn_dims *input2_dims,
+                               const int32_t element_bytes,
+                               void *output_data,
+                               const cmsis_nn_dims *output_dims);
+
+/**
+ * Logarithm of the softmax along rows; the output has the scale 16/256 and the zero point 127. Not in ns-cmsis-nn.
+ *
+ * @param mult     With `shift` and `diff_min` as in arm_softmax_s8().
+ */
+arm_cmsis_nn_status helia_nn_log_softmax_s8(const int8_t *input,
+                               const int32_t num_rows,
+                               const int32_t row_size,
+                               const int32_t mult,
+                               const int32_t shift,
+                               const int32_t diff_min,
+                               int8_t *output);
+
+/**
+ * Reciprocal square root by a table of outputs.
+ *
+ * @param lut The output, without its offset, for each of the 32768 numbers from 0 on; numbers below 0 count as 0.
+ */
+arm_cmsis_nn_status arm_rsqrt_s16_per_op(const int16_t *input,
+                               const int32_t input_offset,
+                               int16_t *output,
+                               const int32_t out_offset,
+                               const int32_t out_activation_min,
+                               const int32_t out_activation_max,
+                               const int32_t block_size,
+                               const int16_t *lut);
+
+/**
+ * Reciprocal square root by a table of roots, which are brought to the output's scale.
+ *
+ * @param needs_rescale Whether to rescale the roots.
+ * @param lut           The root for each of the 32768 numbers from 0 on; numbers below 0 count as 0, whose root is not rescaled.
+ */
+arm_cmsis_nn_status arm_rsqrt_s16_universal(const int16_t *input,
+                               const int32_t input_offset,
+                               int16_t *output,
+                               const int32_t out_offset,
+                               const int32_t out_mult,
+                               const int32_t out_shift,
+                               const bool needs_rescale,
+                               const int32_t out_activation_min,
+                               const int32_t out_activation_max,
+                               const int32_t block_size,
+                               const int32_t *lut);
+
+/**
+ * x * min(max(x + 3, 0), 6) / 6 in the 16-bit arithmetic of TensorFlow Lite.
+ *
+ * @param output_multiplier_fp  From the input with 7 more bits to the output, Q15.
+ * @param output_multiplier_exp Its power of two, 0 at most.
+ * @param relu_multiplier_fp    From the input with 7 more bits to a third in Q15, Q15.
+ * @param relu_multiplier_exp   Its power of two.
+ */
+arm_cmsis_nn_status arm_hard_swish_compat_s8(const int8_t *input,
+                               const int32_t input_offset,
+                               const int32_t output_offset,
+                               const int32_t output_multiplier_fp,
+                               const int32_t output_multiplier_exp,
+                               const int32_t relu_multiplier_fp,
+                               const int32_t relu_multiplier_exp,
+                               int8_t *output,
+                               const int32_t output_size);
+
+/**
+ * x * min(max(x + 3, 0), 6) / 6 in 32-bit arithmetic, rounded by the one rescaling at the end.
+ *
+ * @param relu_q3  3 in the input's scale with `prescale` more bits.
+ * @param relu_q6  6 in the same scale.
+ * @param prescale Extra bits of the input, 0..15; the product of x and `relu_q6` must fit 32 bits.
+ */
+arm_cmsis_nn_status arm_hard_swish_precise_s8(const int8_t *input,
+                               const int32_t input_offset,
+                               const int32_t output_offset,
+                               const int32_t output_multiplier,
+                               const int32_t output_shift,
+                               const int32_t relu_q3,
+                               const int32_t relu_q6,
+                               const int32_t prescale,
+                               int8_t *output,
+                               const int32_t output_size);
+
+/* --------------------------------------------------------------------------------------------------------------
  * Transpose convolution and SVDF
  * ----------------------------------------------------------------------------------------------------------- */
 

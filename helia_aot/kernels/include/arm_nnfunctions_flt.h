@@ -207,6 +207,72 @@ void helia_nn_clamp_f32(const float32_t *input, float32_t *output, float32_t min
 /** Softmax along rows, beta 1; computed in single precision. Input and output may be the same. */
 arm_cmsis_nn_status arm_softmax_f32(const float32_t *input, int32_t num_rows, int32_t row_size, float32_t *output);
 
+/** Applies one of the functions up to HELIA_NN_ROUND of helia_nn_function to each element; computed in single precision. Not in ns-cmsis-nn. */
+arm_cmsis_nn_status helia_nn_map_f32(const float32_t *input, const int32_t function, float32_t *output, const int32_t size);
+
+/** Applies one of the functions from HELIA_NN_EXP on; sine and cosine need |x| below 1e4. Not in ns-cmsis-nn. */
+arm_cmsis_nn_status helia_nn_elementary_f32(const float32_t *input, const int32_t function, float32_t *output, const int32_t size);
+
+/**
+ * Division, floor division or squared difference of two tensors of up to four dimensions, each broadcast to the output.
+ *
+ * @param operation Of helia_nn_operation. Division by zero gives an infinity or no number, limited to [low, high].
+ */
+arm_cmsis_nn_status helia_nn_arithmetic_f32(
+    const float32_t *input1_data,
+    const cmsis_nn_dims *input1_dims,
+    const float32_t *input2_data,
+    const cmsis_nn_dims *input2_dims,
+    const int32_t operation,
+    const float32_t low,
+    const float32_t high,
+    float32_t *output_data,
+    const cmsis_nn_dims *output_dims);
+
+/** Compares as helia_nn_compare_s32(); nothing but HELIA_NN_ORDER_NONE holds for what is no number. */
+arm_cmsis_nn_status helia_nn_compare_f32(
+    const float32_t *input1_data,
+    const cmsis_nn_dims *input1_dims,
+    const float32_t *input2_data,
+    const cmsis_nn_dims *input2_dims,
+    const int32_t orders,
+    bool *output_data,
+    const cmsis_nn_dims *output_dims);
+
+/** Reduces over axes as helia_nn_reduce_sum_s8(); sums are kept in single precision. @param operation Of helia_nn_reduction. */
+arm_cmsis_nn_status helia_nn_reduce_f32(
+    const float32_t *input,
+    const int32_t *kept_extents,
+    const int32_t *kept_strides,
+    const int32_t *reduced_extents,
+    const int32_t *reduced_strides,
+    const int32_t operation,
+    float32_t *output);
+
+/** Logarithm of the softmax along rows; computed in single precision. Not in ns-cmsis-nn. */
+arm_cmsis_nn_status helia_nn_log_softmax_f32(
+    const float32_t *input, const int32_t num_rows, const int32_t row_size, float32_t *output);
+
+/** Index of the first extremum along an axis, as arm_argmax_s8(). Not in ns-cmsis-nn. */
+arm_cmsis_nn_status helia_nn_arg_extremum_f32(
+    const float32_t *input_data, const cmsis_nn_dims *input_dims, const int32_t axis, const bool largest, int32_t *output_data);
+
+/**
+ * Resizes images, interpolating in single precision. Not in ns-cmsis-nn.
+ *
+ * @param rows        For each output row the input rows before and after it; `columns` likewise.
+ * @param row_weights For each output row the weight of the row after; `column_weights` likewise.
+ */
+arm_cmsis_nn_status helia_nn_resize_bilinear_f32(
+    const float32_t *input,
+    const cmsis_nn_dims *input_dims,
+    const int32_t *rows,
+    const float32_t *row_weights,
+    const int32_t *columns,
+    const float32_t *column_weights,
+    float32_t *output,
+    const cmsis_nn_dims *output_dims);
+
 #if defined(HELIA_NN_FLOAT16)
 
 /** Convolution of any stride, dilation, padding and batch; the filter's channels are the input's.
@@ -386,6 +452,88 @@ void helia_nn_clamp_f16(const float16_t *input, float16_t *output, float16_t min
 
 /** Softmax along rows, beta 1; computed in single precision. Input and output may be the same. */
 arm_cmsis_nn_status arm_softmax_f16(const float16_t *input, int32_t num_rows, int32_t row_size, float16_t *output);
+
+/** As helia_nn_map_f32(). */
+arm_cmsis_nn_status helia_nn_map_f16(const float16_t *input, const int32_t function, float16_t *output, const int32_t size);
+
+/** As helia_nn_elementary_f32(). */
+arm_cmsis_nn_status helia_nn_elementary_f16(const float16_t *input, const int32_t function, float16_t *output, const int32_t size);
+
+/**
+ * As helia_nn_arithmetic_f32().
+ *
+ * @param operation Of helia_nn_operation. Division by zero gives an infinity or no number, limited to [low, high].
+ */
+arm_cmsis_nn_status helia_nn_arithmetic_f16(
+    const float16_t *input1_data,
+    const cmsis_nn_dims *input1_dims,
+    const float16_t *input2_data,
+    const cmsis_nn_dims *input2_dims,
+    const int32_t operation,
+    const float16_t low,
+    const float16_t high,
+    float16_t *output_data,
+    const cmsis_nn_dims *output_dims);
+
+/** As helia_nn_compare_f32(). */
+arm_cmsis_nn_status helia_nn_compare_f16(
+    const float16_t *input1_data,
+    const cmsis_nn_dims *input1_dims,
+    const float16_t *input2_data,
+    const cmsis_nn_dims *input2_dims,
+    const int32_t orders,
+    bool *output_data,
+    const cmsis_nn_dims *output_dims);
+
+/** As helia_nn_reduce_f32(). @param operation Of helia_nn_reduction. */
+arm_cmsis_nn_status helia_nn_reduce_f16(
+    const float16_t *input,
+    const int32_t *kept_extents,
+    const int32_t *kept_strides,
+    const int32_t *reduced_extents,
+    const int32_t *reduced_strides,
+    const int32_t operation,
+    float16_t *output);
+
+/** As helia_nn_log_softmax_f32(). */
+arm_cmsis_nn_status helia_nn_log_softmax_f16(
+    const float16_t *input, const int32_t num_rows, const int32_t row_size, float16_t *output);
+
+/** As helia_nn_arg_extremum_f32(). */
+arm_cmsis_nn_status helia_nn_arg_extremum_f16(
+    const float16_t *input_data, const cmsis_nn_dims *input_dims, const int32_t axis, const bool largest, int32_t *output_data);
+
+/**
+ * As helia_nn_resize_bilinear_f32().
+ *
+ * @param rows        For each output row the input rows before and after it; `columns` likewise.
+ * @param row_weights For each output row the weight of the row after; `column_weights` likewise.
+ */
+arm_cmsis_nn_status helia_nn_resize_bilinear_f16(
+    const float16_t *input,
+    const cmsis_nn_dims *input_dims,
+    const int32_t *rows,
+    const float32_t *row_weights,
+    const int32_t *columns,
+    const float32_t *column_weights,
+    float16_t *output,
+    const cmsis_nn_dims *output_dims);
+
+/** As arm_quantize_f32_s8(); not in ns-cmsis-nn. */
+arm_cmsis_nn_status helia_nn_quantize_f16_s8(
+    const float16_t *input, int8_t *output, int32_t size, int32_t zero_point, float32_t scale);
+
+/** As arm_dequantize_s8_f32(), rounded once more. Not in ns-cmsis-nn. */
+arm_cmsis_nn_status helia_nn_dequantize_s8_f16(
+    const int8_t *input, float16_t *output, int32_t size, int32_t zero_point, float32_t scale);
+
+/** As arm_quantize_f32_s16(); not in ns-cmsis-nn. */
+arm_cmsis_nn_status helia_nn_quantize_f16_s16(
+    const float16_t *input, int16_t *output, int32_t size, int32_t zero_point, float32_t scale);
+
+/** As arm_dequantize_s16_f32(), rounded once more. Not in ns-cmsis-nn. */
+arm_cmsis_nn_status helia_nn_dequantize_s16_f16(
+    const int16_t *input, float16_t *output, int32_t size, int32_t zero_point, float32_t scale);
 
 #endif /* HELIA_NN_FLOAT16 */
 

@@ -3,32 +3,12 @@
  */
 #include "../include/arm_nnfunctions.h"
 
+#define ELEMENT int8_t
+#define IS_BETTER(a, b) ((a) < (b))
+#include "support_arg_extremum.h"
+
 arm_cmsis_nn_status arm_argmin_s8(
     const int8_t *input_data, const cmsis_nn_dims *input_dims, const int32_t axis, int32_t *output_data)
 {
-    const int32_t extents[] = {input_dims->n, input_dims->h, input_dims->w, input_dims->c};
-    if (axis < 0 || axis > 3)
-    {
-        return ARM_CMSIS_NN_ARG_ERROR;
-    }
-    int32_t outer = 1, inner = 1;
-    for (int32_t i = 0; i < 4; i++)
-    {
-        outer *= i < axis ? extents[i] : 1;
-        inner *= i > axis ? extents[i] : 1;
-    }
-    for (int32_t i = 0; i < outer; i++)
-    {
-        for (int32_t k = 0; k < inner; k++)
-        {
-            const int8_t *const from = input_data + i * extents[axis] * inner + k;
-            int32_t best = 0;
-            for (int32_t at = 1; at < extents[axis]; at++)
-            {
-                best = from[at * inner] < from[best * inner] ? at : best;
-            }
-            *output_data++ = best;
-        }
-    }
-    return ARM_CMSIS_NN_SUCCESS;
+    return arg_extremum(input_data, input_dims, axis, output_data);
 }

@@ -30,27 +30,6 @@ arm_cmsis_nn_status arm_sub_s8(
     const int32_t out_activation_min,
     const int32_t out_activation_max)
 {
-    const helia_nn_add_params params = {
-        .input1 = {input1_offset, input1_mult, input1_shift},
-        .input2 = {input2_offset, input2_mult, input2_shift},
-        .output = {out_offset, out_mult, out_shift},
-        .left_shift = left_shift,
-        .activation_min = out_activation_min,
-        .activation_max = out_activation_max,
-    };
-    helia_nn_axes axes;
-    if (!helia_nn_merge_axes(input1_dims, input2_dims, output_dims, &axes))
-    {
-        return ARM_CMSIS_NN_ARG_ERROR;
-    }
-    helia_nn_for_each_run(&axes,
-                          combine_run,
-                          &params,
-                          input1_data,
-                          sizeof *input1_data,
-                          input2_data,
-                          sizeof *input2_data,
-                          output_data,
-                          sizeof *output_data);
-    return ARM_CMSIS_NN_SUCCESS;
+    const helia_nn_add_params params = COMBINE_PARAMS;
+    return combine(&params, input1_data, input1_dims, input2_data, input2_dims, output_data, output_dims);
 }

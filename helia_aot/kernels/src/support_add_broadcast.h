@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Addition and subtraction with rescaling and broadcasting, for the element type that the including file defines:
+ * Operations on two rescaled numbers with broadcasting, for the element type that the including file defines:
  *
  *   ELEMENT             type of an element
  *   LOAD_4, STORE_4     vector load and store of four elements as int32 under a predicate
@@ -53,4 +53,34 @@ combine_run(const void *params, const helia_nn_axis *axis, const void *input1, c
         const int32_t value2 = axis->stride2 == 0 ? first2 : helia_nn_add_rescale(&p, &p.input2, b[i]);
         to[i] = (ELEMENT)finish(&p, COMBINE(value1, value2));
     }
+}
+
+/* The parameters of an entry, whose arguments have the dialect's names. */
+#define COMBINE_PARAMS                                          \
+    {                                                           \
+        .input1 = {input1_offset, input1_mult, input1_shift},   \
+        .input2 = {input2_offset, input2_mult, input2_shift},   \
+        .output = {out_offset, out_mult, out_shift},            \
+        .left_shift = left_shift,                               \
+        .activation_min = out_activation_min,                   \
+        .activation_max = out_activation_max,                   \
+    }
+
+/* The whole of an entry. */
+static arm_cmsis_nn_status combine(const helia_nn_add_params *params,
+                                   const ELEMENT *input1,
+                                   const cmsis_nn_dims *dims1,
+                                   const ELEMENT *input2,
+                                   const cmsis_nn_dims *dims2,
+                                   ELEMENT *output,
+                                   const cmsis_nn_dims *output_dims)
+{
+    helia_nn_axes axes;
+    if (!helia_nn_merge_axes(dims1, dims2, output_dims, &axes))
+    {
+        return ARM_CMSIS_NN_ARG_ERROR;
+    }
+    helia_nn_for_each_run(
+        &axes, combine_run, params, input1, sizeof *input1, input2, sizeof *input2, output, sizeof *output);
+    return ARM_CMSIS_NN_SUCCESS;
 }

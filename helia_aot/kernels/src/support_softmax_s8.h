@@ -1,143 +1,30 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Softmax in the fixed-point arithmetic of TensorFlow Lite (gemmlowp): numbers with n integer bits and 31 - n fractional bits,
- * written Qn here. The exponential takes Q5, the sum is kept in Q12. The including file
- * defines the type of the output as OUTPUT; its lowest value stands for zero.
+ * Softmax in the fixed-point arithmetic of support_fixed_point.h. The including file defines the type of
+ * the output as OUTPUT; its lowest value stands for zero.
  */
-#include "internal.h"
+#include "support_exp_sum_s8.h"
 
-#define DIFFERENCE_INTEGER_BITS 5
-#define SUM_INTEGER_BITS 12
 #define LOWEST (-(1 << (8 * (int32_t)sizeof(OUTPUT) - 1)))
-
-/* Multiplies by 2^exponent (1..30), saturating. */
-static int32_t multiply_by_power_of_two(int32_t value, int32_t exponent)
-{
-    const int64_t product = (int64_t)value * (INT64_C(1) << exponent);
-    return product > INT32_MAX ? INT32_MAX : product < INT32_MIN ? INT32_MIN : (int32_t)product;
-}
-
-/*
- * exp(a) for a in [-1/4, 0), Q0 to Q0: the Taylor series to the fourth power around -1/8.
- */
-static int32_t exp_near_zero(int32_t a)
-{
-    const int32_t exp_of_minus_one_eighth = 1895147668;
-    const int32_t one_third = 715827883;
-    const int32_t x = a + (1 << 28);
-    const int32_t x2 = helia_nn_doubling_high_mult(x, x);
-    const int32_t x3 = helia_nn_doubling_high_mult(x2, x);
-    const int32_t x4_over_4 = helia_nn_divide_by_power_of_two(helia_nn_doubling_high_mult(x2, x2), 2);
-    /* x^4/24 + x^3/6 + x^2/2 = ((x^4/4 + x^3)/3 + x^2)/2 */
-    const int32_t higher =
-        helia_nn_divide_by_power_of_two(helia_nn_doubling_high_mult(x4_over_4 + x3, one_third) + x2, 1);
-    return exp_of_minus_one_eighth + helia_nn_doubling_high_mult(exp_of_minus_one_eighth, x + higher);
-}
-
-/*
- * exp(a) for a <= 0, Q5 to Q0. The remainder of a in quarters goes to exp_near_zero(); each bit of the number of quarters
- * multiplies by its power of e.
- */
-static int32_t exp_of_negative(int32_t a)
-{
-    /* exp(-1/4), exp(-1/2), exp(-1), ... exp(-16) in Q0. */
-    static const int32_t factors[] = {1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242};
-    const int32_t fraction_bits = 31 - DIFFERENCE_INTEGER_BITS;
-    const int32_t quarter = 1 << (fraction_bits - 2);
-    if (a == 0)
-    {
-        return INT32_MAX;
-    }
-    const int32_t remainder = (a & (quarter - 1)) - quarter;
-    int32_t result = exp_near_zero(multiply_by_power_of_two(remainder, DIFFERENCE_INTEGER_BITS));
-    const int32_t quarters = (remainder - a) >> (fraction_bits - 2);
-    for (int32_t bit = 0; bit < (int32_t)(sizeof factors / sizeof factors[0]); bit++)
-    {
-        if ((quarters >> bit) & 1)
-        {
-            result = helia_nn_doubling_high_mult(result, factors[bit]);
-        }
-    }
-    return result;
-}
-
-/* 1 / (1 + a) for a in [0, 1), Q0 to Q0: three Newton-Raphson steps for the half denominator. */
-static int32_t reciprocal_of_one_plus(int32_t a)
-{
-    const int32_t one_q2 = 1 << 29;
-    const int32_t forty_eight_over_seventeen_q2 = 1515870810;
-    const int32_t minus_thirty_two_over_seventeen_q2 = -1010580540;
-    const int32_t half_denominator = (int32_t)(((int64_t)a + INT32_MAX + 1) / 2);
-    int32_t x = forty_eight_over_seventeen_q2 +
-                helia_nn_doubling_high_mult(half_denominator, minus_thirty_two_over_seventeen_q2);
-    for (int32_t i = 0; i < 3; i++)
-    {
-        const int32_t error = one_q2 - helia_nn_doubling_high_mult(half_denominator, x);
-        x += multiply_by_power_of_two(helia_nn_doubling_high_mult(x, error), 2);
-    }
-    return multiply_by_power_of_two(x, 1);
-}
-
-static int32_t leading_zeros(uint32_t value)
-{
-    int32_t zeros = 0;
-    while (zeros < 32 && (value & (UINT32_C(1) << (31 - zeros))) == 0)
-    {
-        zeros++;
-    }
-    return zeros;
-}
-
-/* Gives exp(beta * scale * difference) in Q0. */
-static int32_t exp_of_difference(int32_t difference, int32_t mult, int32_t shift)
-{
-    return exp_of_negative(helia_nn_requantize(difference, mult, shift));
-}
-
-static int32_t largest_of(const int8_t *input, int32_t count)
-{
-    int32_t largest = INT8_MIN;
-#if defined(HELIA_NN_MVE)
-    for (int32_t i = 0; i < count; i += 16)
-    {
-        largest = vmaxvq_p_s8((int8_t)largest, vldrbq_z_s8(input + i, vctp8q((uint32_t)(count - i))),
-                              vctp8q((uint32_t)(count - i)));
-    }
-#else
-    for (int32_t i = 0; i < count; i++)
-    {
-        largest = helia_nn_max(largest, input[i]);
-    }
-#endif
-    return largest;
-}
 
 static void
 softmax_row(const int8_t *input, int32_t row_size, int32_t mult, int32_t shift, int32_t diff_min, OUTPUT *output)
 {
-    const int32_t largest = largest_of(input, row_size);
-    int32_t sum = 0;
-    for (int32_t i = 0; i < row_size; i++)
-    {
-        const int32_t difference = input[i] - largest;
-        if (difference >= diff_min)
-        {
-            sum += helia_nn_divide_by_power_of_two(exp_of_difference(difference, mult, shift), SUM_INTEGER_BITS);
-        }
-    }
-    /* sum = (1 + a) * 2^(SUM_INTEGER_BITS - zeros) with a in [0, 1). */
-    const int32_t zeros = leading_zeros((uint32_t)sum);
+    int32_t largest;
+    const int32_t sum = helia_nn_exp_sum_s8(input, row_size, mult, shift, diff_min, &largest);
+    /* sum = (1 + a) * 2^(HELIA_NN_SUM_INTEGER_BITS - zeros) with a in [0, 1). */
+    const int32_t zeros = helia_nn_leading_zeros((uint32_t)sum);
     const int32_t a = (int32_t)(((uint32_t)sum << zeros) - (UINT32_C(1) << 31));
-    const int32_t reciprocal = reciprocal_of_one_plus(a);
-    const int32_t output_shift = SUM_INTEGER_BITS - zeros + 31 - 8 * (int32_t)sizeof(OUTPUT);
+    const int32_t reciprocal = helia_nn_reciprocal_of_one_plus(a);
+    const int32_t output_shift = HELIA_NN_SUM_INTEGER_BITS - zeros + 31 - 8 * (int32_t)sizeof(OUTPUT);
     for (int32_t i = 0; i < row_size; i++)
     {
         const int32_t difference = input[i] - largest;
         output[i] = LOWEST;
         if (difference >= diff_min)
         {
-            const int32_t product = helia_nn_doubling_high_mult(reciprocal, exp_of_difference(difference, mult, shift));
+            const int32_t product = helia_nn_doubling_high_mult(reciprocal, helia_nn_exp_of_difference(difference, mult, shift));
             const int32_t scaled = helia_nn_divide_by_power_of_two(product, output_shift);
             output[i] = (OUTPUT)helia_nn_clamp(scaled + LOWEST, LOWEST, -LOWEST - 1);
         }

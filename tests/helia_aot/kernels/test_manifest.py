@@ -112,6 +112,9 @@ def test_scratch_of_the_published_examples():
         ("arm_convolve_1x1_nhwc_f16", False),
         ("arm_avg_pool_f32", False),
         ("helia_nn_clamp_f32", False),
+        ("arm_squared_difference_s8", True),
+        ("arm_rsqrt_s16_per_op", False),
+        ("arm_hard_swish_compat_s8", False),
     ],
 )
 def test_entries_that_another_library_can_replace(entry, wanted):
