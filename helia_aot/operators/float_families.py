@@ -20,6 +20,7 @@ from helia_aot.operators.float_maps import (
     FloatSoftmax,
 )
 from helia_aot.operators.floating import FLOAT16, FLOAT32, FloatType
+from helia_aot.operators.lstm import FloatLstm
 from helia_aot.operators.spec import OperatorFamily
 
 
@@ -43,6 +44,7 @@ def _families(kind: FloatType) -> dict[str, OperatorFamily]:
         "SOFTMAX": FloatSoftmax(kind),
         "SUB": FloatBinary(kind, "sub"),
         "TANH": FloatFunction(kind, "tanh"),
+        "UNIDIRECTIONAL_SEQUENCE_LSTM": FloatLstm(kind),
     }
 
 

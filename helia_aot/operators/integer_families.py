@@ -13,6 +13,7 @@ from helia_aot.operators.depthwise import Depthwise
 from helia_aot.operators.elementwise import Arithmetic, Extremum, Prelu
 from helia_aot.operators.layers_s16 import ConvolutionS16, DepthwiseS16, FullyConnectedS16
 from helia_aot.operators.linear import FullyConnected
+from helia_aot.operators.lstm import IntegerLstm
 from helia_aot.operators.movement import (
     Blocks,
     BroadcastTo,
@@ -103,5 +104,6 @@ INTEGER: Final[Mapping[str, Mapping[str, OperatorFamily]]] = {
     "SVDF": {"int8": Svdf()},
     "TANH": _integer(Activation("TANH")),
     "TRANSPOSE_CONV": _integer(TransposeConvolution()),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": _integer(IntegerLstm()),
 }
 """TFLite operator name -> element type of the first output -> family."""

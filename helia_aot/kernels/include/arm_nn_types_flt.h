@@ -79,4 +79,15 @@ HELIA_NN_PARAMETERS(f16, float16_t)
 
 #undef HELIA_NN_PARAMETERS
 
+/** Parameters of helia_nn_lstm_f32() and helia_nn_lstm_f16(). */
+typedef struct
+{
+    int32_t batches;
+    int32_t steps;
+    int32_t inputs;      /**< Numbers of a batch in each step. */
+    int32_t units;       /**< Outputs of a batch in each step, and cells. */
+    int32_t time_major;  /**< Whether steps come before batches in input and output; else 0. */
+    float32_t cell_clip; /**< Limit of a cell's magnitude; 0 for none. */
+} helia_nn_lstm_params_flt;
+
 #endif /* ARM_NN_TYPES_FLT_H */

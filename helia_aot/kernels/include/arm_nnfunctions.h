@@ -1272,6 +1272,51 @@ arm_cmsis_nn_status helia_nn_svdf_s16(const helia_nn_svdf_params *params,
                                       int16_t *state,
                                       int8_t *output);
 
+/**
+ * LSTM over a sequence, with int8 numbers and an int16 cell. Not in ns-cmsis-nn, whose LSTM starts every call from zeros: there the
+ * output of the last step is not read as the state of the first step of the next call.
+ *
+ * Gates are in the order input, forget, output, candidate. The sum of a gate is the requantised product with the input (Q3.12)
+ * plus the requantised product with the hidden state.
+ *
+ * @param ctx            Scratch for 4 * units int16 numbers.
+ * @param gates          int32 numbers, four of each: multipliers and shifts of the input's products, then those of the hidden
+ *                       state's.
+ * @param input_weights  [4, units, inputs].
+ * @param input_sums     [4, units]: bias minus the input zero point times the sum of a row's weights.
+ * @param hidden_weights [4, units, units].
+ * @param hidden_sums    [4, units]: the same of the hidden state, without a bias.
+ * @param hidden         [batches, units], kept from call to call; quantised as the output.
+ * @param cell           [batches, units], kept from call to call; its scale is a power of two.
+ */
+arm_cmsis_nn_status helia_nn_lstm_s8(const cmsis_nn_context *ctx,
+                                     const helia_nn_lstm_params *params,
+                                     const int32_t *gates,
+                                     const int8_t *input,
+                                     const int8_t *input_weights,
+                                     const int32_t *input_sums,
+                                     const int8_t *hidden_weights,
+                                     const int32_t *hidden_sums,
+                                     int8_t *hidden,
+                                     int16_t *cell,
+                                     int8_t *output);
+
+/**
+ * LSTM over int16 numbers; otherwise as helia_nn_lstm_s8(), with products requantised as in arm_fully_connected_s16().
+ *
+ * @param bias [4, units].
+ */
+arm_cmsis_nn_status helia_nn_lstm_s16(const cmsis_nn_context *ctx,
+                                      const helia_nn_lstm_params *params,
+                                      const int32_t *gates,
+                                      const int16_t *input,
+                                      const int8_t *input_weights,
+                                      const int64_t *bias,
+                                      const int8_t *hidden_weights,
+                                      int16_t *hidden,
+                                      int16_t *cell,
+                                      int16_t *output);
+
 #ifdef __cplusplus
 }
 #endif

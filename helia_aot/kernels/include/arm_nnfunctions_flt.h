@@ -207,6 +207,29 @@ void helia_nn_clamp_f32(const float32_t *input, float32_t *output, float32_t min
 /** Softmax along rows, beta 1; computed in single precision. Input and output may be the same. */
 arm_cmsis_nn_status arm_softmax_f32(const float32_t *input, int32_t num_rows, int32_t row_size, float32_t *output);
 
+/**
+ * LSTM over a sequence. Not in ns-cmsis-nn, whose LSTM starts every call from zeros: there the output of the last step is not read
+ * as the state of the first step of the next call.
+ *
+ * Gates are in the order input, forget, output, candidate.
+ *
+ * @param ctx            Scratch for 8 * units numbers.
+ * @param input_weights  [4, units, inputs].
+ * @param bias           [4, units].
+ * @param hidden_weights [4, units, units].
+ * @param hidden         [batches, units], kept from call to call.
+ * @param cell           [batches, units], kept from call to call.
+ */
+arm_cmsis_nn_status helia_nn_lstm_f32(const cmsis_nn_context *ctx,
+                                      const helia_nn_lstm_params_flt *params,
+                                      const float32_t *input,
+                                      const float32_t *input_weights,
+                                      const float32_t *bias,
+                                      const float32_t *hidden_weights,
+                                      float32_t *hidden,
+                                      float32_t *cell,
+                                      float32_t *output);
+
 #if defined(HELIA_NN_FLOAT16)
 
 /** Convolution of any stride, dilation, padding and batch; the filter's channels are the input's.
@@ -386,6 +409,17 @@ void helia_nn_clamp_f16(const float16_t *input, float16_t *output, float16_t min
 
 /** Softmax along rows, beta 1; computed in single precision. Input and output may be the same. */
 arm_cmsis_nn_status arm_softmax_f16(const float16_t *input, int32_t num_rows, int32_t row_size, float16_t *output);
+
+/** LSTM over a sequence, as helia_nn_lstm_f32(); products, gates and cells are rounded to half precision. */
+arm_cmsis_nn_status helia_nn_lstm_f16(const cmsis_nn_context *ctx,
+                                      const helia_nn_lstm_params_flt *params,
+                                      const float16_t *input,
+                                      const float16_t *input_weights,
+                                      const float16_t *bias,
+                                      const float16_t *hidden_weights,
+                                      float16_t *hidden,
+                                      float16_t *cell,
+                                      float16_t *output);
 
 #endif /* HELIA_NN_FLOAT16 */
 

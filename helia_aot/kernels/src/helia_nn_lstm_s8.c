@@ -1,0 +1,122 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "../include/arm_nnfunctions.h"
+
+#include <string.h>
+
+typedef int8_t helia_nn_lstm_value;
+#include "support_lstm_integer.h"
+
+#if defined(HELIA_NN_MVE)
+
+/* The products of `count` numbers with four rows of weights, `stride` apart. */
+static inline int32x4_t
+products(const int8_t *values, const int8_t *rows, int32_t stride, int32_t count, const int32_t starts[4])
+{
+    const int8_t *const row1 = rows + stride, *const row2 = row1 + stride, *const row3 = row2 + stride;
+    int32_t sum0 = starts[0], sum1 = starts[1], sum2 = starts[2], sum3 = starts[3];
+    for (int32_t i = 0; i < count; i += 16)
+    {
+        const mve_pred16_t valid = vctp8q((uint32_t)(count - i));
+        const int8x16_t now = vldrbq_z_s8(values + i, valid);
+        sum0 = vmladavaq_s8(sum0, now, vldrbq_z_s8(rows + i, valid));
+        sum1 = vmladavaq_s8(sum1, now, vldrbq_z_s8(row1 + i, valid));
+        sum2 = vmladavaq_s8(sum2, now, vldrbq_z_s8(row2 + i, valid));
+        sum3 = vmladavaq_s8(sum3, now, vldrbq_z_s8(row3 + i, valid));
+    }
+    int32x4_t sums = vdupq_n_s32(sum0);
+    sums = vsetq_lane_s32(sum1, sums, 1);
+    sums = vsetq_lane_s32(sum2, sums, 2);
+    return vsetq_lane_s32(sum3, sums, 3);
+}
+
+#endif
+
+/*
+ * Multiplies `count` numbers with the rows of one gate and requantises; the results are stored, or added to what is there where
+ * `adds` is set.
+ */
+static void multiply_gate(const int8_t *values,
+                          int32_t count,
+                          const int8_t *weights,
+                          const int32_t *starts,
+                          int32_t rows,
+                          int32_t multiplier,
+                          int32_t shift,
+                          bool adds,
+                          int16_t *sums)
+{
+#if defined(HELIA_NN_MVE)
+    while (rows > 0)
+    {
+        /* Fewer than four rows are taken one by one: all lanes read the same row. */
+        const bool four = rows >= 4;
+        const int32_t one[4] = {starts[0], starts[0], starts[0], starts[0]};
+        const mve_pred16_t valid = vctp32q(four ? 4u : 1u);
+        int32x4_t sum = products(values, weights, four ? count : 0, count, four ? starts : one);
+        sum = helia_nn_clamp_s32x4(helia_nn_requantize_n_s32x4(sum, multiplier, shift), INT16_MIN, INT16_MAX);
+        if (adds)
+        {
+            sum = helia_nn_clamp_s32x4(vaddq_s32(sum, vldrhq_z_s32(sums, valid)), INT16_MIN, INT16_MAX);
+        }
+        vstrhq_p_s32(sums, sum, valid);
+        const int32_t taken = four ? 4 : 1;
+        weights += taken * count;
+        starts += taken;
+        sums += taken;
+        rows -= taken;
+    }
+#else
+    for (int32_t r = 0; r < rows; r++)
+    {
+        int32_t sum = starts[r];
+        for (int32_t i = 0; i < count; i++)
+        {
+            sum += values[i] * *weights++;
+        }
+        const int32_t scaled = helia_nn_saturate_s16(helia_nn_requantize(sum, multiplier, shift));
+        sums[r] = helia_nn_saturate_s16(scaled + (adds ? sums[r] : 0));
+    }
+#endif
+}
+
+arm_cmsis_nn_status helia_nn_lstm_s8(const cmsis_nn_context *ctx,
+                                     const helia_nn_lstm_params *params,
+                                     const int32_t *gates,
+                                     const int8_t *input,
+                                     const int8_t *input_weights,
+                                     const int32_t *input_sums,
+                                     const int8_t *hidden_weights,
+                                     const int32_t *hidden_sums,
+                                     int8_t *hidden,
+                                     int16_t *cell,
+                                     int8_t *output)
+{
+    const int32_t inputs = params->inputs, units = params->units;
+    if (ctx == NULL || ctx->buf == NULL)
+    {
+        return ARM_CMSIS_NN_ARG_ERROR;
+    }
+    int16_t *const sums = (int16_t *)ctx->buf;
+    for (int32_t batch = 0; batch < params->batches; batch++)
+    {
+        const int8_t *before = hidden + batch * units;
+        for (int32_t step = 0; step < params->steps; step++)
+        {
+            const int32_t at = helia_nn_lstm_row(params, batch, step);
+            for (int32_t g = 0; g < HELIA_NN_LSTM_GATES; g++)
+            {
+                const int32_t row = g * units;
+                multiply_gate(input + at * inputs, inputs, input_weights + row * inputs, input_sums + row, units, gates[g],
+                              gates[HELIA_NN_LSTM_GATES + g], false, sums + row);
+                multiply_gate(before, units, hidden_weights + row * units, hidden_sums + row, units,
+                              gates[2 * HELIA_NN_LSTM_GATES + g], gates[3 * HELIA_NN_LSTM_GATES + g], true, sums + row);
+            }
+            helia_nn_lstm_update(params, sums, cell + batch * units, output + at * units);
+            before = output + at * units;
+        }
+        memmove(hidden + batch * units, before, (size_t)units);
+    }
+    return ARM_CMSIS_NN_SUCCESS;
+}
