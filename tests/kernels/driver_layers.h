@@ -1,0 +1,72 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Adapters of recurrent layers and of products of two computed tensors; part of driver.c. Comments name a case's numbers and blobs
+ * in order.
+ */
+
+/* Copies a state behind the output, where the entry changes it; gives its place and moves `at` on. */
+static void *state_at(uint8_t **at, const void *before, int32_t bytes)
+{
+    void *const place = *at;
+    memcpy(place, before, (size_t)bytes);
+    *at += bytes;
+    return place;
+}
+
+/* LSTM: the fields of helia_nn_lstm_params, then 16 numbers of the gates. Blobs: input, input weights, input sums (int8) or bias
+ * (int16), hidden weights, hidden sums (int8), hidden state, cell. The output is followed by the states after; each is a multiple
+ * of four bytes. */
+static helia_nn_lstm_params lstm_params(const call_t *call)
+{
+    const int32_t *p = call->params;
+    return (helia_nn_lstm_params){p[0],  p[1],  p[2], p[3],  p[4],  p[5],           p[6],          p[7], p[8],
+                                  p[9], p[10], p[11], p[12], p[13], {p[14], p[15]}};
+}
+
+static int32_t run_helia_nn_lstm_s8(const call_t *call)
+{
+    const helia_nn_lstm_params params = lstm_params(call);
+    uint8_t *at = (uint8_t *)call->output + params.batches * params.steps * params.units;
+    int8_t *const hidden = state_at(&at, call->blobs[5], params.batches * params.units);
+    int16_t *const cell = state_at(&at, call->blobs[6], params.batches * params.units * 2);
+    return helia_nn_lstm_s8(&call->scratch, &params, call->params + 16, call->blobs[0], call->blobs[1], call->blobs[2],
+                            call->blobs[3], call->blobs[4], hidden, cell, call->output);
+}
+
+static int32_t run_helia_nn_lstm_s16(const call_t *call)
+{
+    const helia_nn_lstm_params params = lstm_params(call);
+    uint8_t *at = (uint8_t *)call->output + params.batches * params.steps * params.units * 2;
+    int16_t *const hidden = state_at(&at, call->blobs[4], params.batches * params.units * 2);
+    int16_t *const cell = state_at(&at, call->blobs[5], params.batches * params.units * 2);
+    return helia_nn_lstm_s16(&call->scratch, &params, call->params + 16, call->blobs[0], call->blobs[1], call->blobs[2],
+                             call->blobs[3], hidden, cell, call->output);
+}
+
+/* Batches, steps, inputs, units, time major, cell limit. Blobs: input, input weights, bias, hidden weights, hidden state, cell.
+ * The output is followed by the states after. */
+#define LSTM_FLT_ADAPTER(suffix, type)                                                                                        \
+    static int32_t run_helia_nn_lstm_##suffix(const call_t *call)                                                             \
+    {                                                                                                                         \
+        const int32_t *p = call->params;                                                                                      \
+        const helia_nn_lstm_params_flt params = {p[0], p[1], p[2], p[3], p[4], number_at(call, 5)};                           \
+        const int32_t bytes = p[0] * p[3] * (int32_t)sizeof(type);                                                            \
+        uint8_t *at = (uint8_t *)call->output + bytes * p[1];                                                                 \
+        type *const hidden = state_at(&at, call->blobs[4], bytes);                                                            \
+        type *const cell = state_at(&at, call->blobs[5], bytes);                                                              \
+        return helia_nn_lstm_##suffix(&call->scratch, &params, call->blobs[0], call->blobs[1], call->blobs[2],                \
+                                      call->blobs[3], hidden, cell, call->output);                                            \
+    }
+
+LSTM_FLT_ADAPTER(f32, float32_t)
+
+#if defined(HELIA_NN_FLOAT16)
+LSTM_FLT_ADAPTER(f16, float16_t)
+#define HALF_LAYER_ENTRIES ENTRY(helia_nn_lstm_f16),
+#else
+#define HALF_LAYER_ENTRIES
+#endif
+
+#define LAYER_ENTRIES                                                                                                         \
+    HALF_LAYER_ENTRIES ENTRY(helia_nn_lstm_s8), ENTRY(helia_nn_lstm_s16), ENTRY(helia_nn_lstm_f32)
