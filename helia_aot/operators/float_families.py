@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from helia_aot.operators.batch_matmul import FloatBatchMatMul
 from helia_aot.operators.float_layers import (
     FloatConvolution,
     FloatDepthwise,
@@ -28,6 +29,7 @@ def _families(kind: FloatType) -> dict[str, OperatorFamily]:
     return {
         "ADD": FloatBinary(kind, "add"),
         "AVERAGE_POOL_2D": FloatPooling(kind, "arm_avg_pool"),
+        "BATCH_MATMUL": FloatBatchMatMul(kind),
         "CONV_2D": FloatConvolution(kind),
         "DEPTHWISE_CONV_2D": FloatDepthwise(kind),
         "FULLY_CONNECTED": FloatFullyConnected(kind),

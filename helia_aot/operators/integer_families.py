@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from helia_aot.operators.activation import Activation, Softmax
+from helia_aot.operators.batch_matmul import IntegerBatchMatMul
 from helia_aot.operators.cast import Cast
 from helia_aot.operators.convolution import Convolution
 from helia_aot.operators.depthwise import Depthwise
@@ -79,6 +80,7 @@ INTEGER: Final[Mapping[str, Mapping[str, OperatorFamily]]] = {
     "ABS": _integer(Activation("ABS")),
     "ADD": _integer(Arithmetic("add")),
     "AVERAGE_POOL_2D": _integer(Pooling("avgpool")),
+    "BATCH_MATMUL": _integer(IntegerBatchMatMul()),
     "CONV_2D": {"int8": Convolution(), "int16": ConvolutionS16()},
     "DEPTHWISE_CONV_2D": {"int8": Depthwise(), "int16": DepthwiseS16()},
     "ELU": {"int8": Activation("ELU")},

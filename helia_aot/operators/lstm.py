@@ -145,7 +145,8 @@ class IntegerLstm(_Lstm):
         else:
             sums = [
                 Constant(
-                    f"{name}_input_sum", folded_sums(seen.data, bias, source.quantization.zero_point)
+                    f"{name}_input_sum",
+                    folded_sums(seen.data, bias, source.quantization.zero_point),
                 ),
                 Constant(
                     f"{name}_hidden_sum",
@@ -163,7 +164,9 @@ class IntegerLstm(_Lstm):
             node_id=operator.node_id,
             name=name,
             op_type=operator.op_type,
-            call=KernelCall(f"helia_nn_lstm_{'s16' if _is_wide(output) else 's8'}", tuple(arguments)),
+            call=KernelCall(
+                f"helia_nn_lstm_{'s16' if _is_wide(output) else 's8'}", tuple(arguments)
+            ),
             constants=(seen, kept, *sums),
             scratch_bytes=scratch,
             init=(fill_call(hidden, zero.tobytes()), fill_call(cell, b"\0")),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dynamic-range models: integer weights under float activations become float32 constants.
+"""Integer weights under float activations, as dynamic-range models have them, become float32 constants.
 
 The TFLite interpreter instead quantizes the activations of such layers at run time, which costs accuracy; the outputs
 differ from its by that error.
@@ -39,7 +39,12 @@ def float_weights(graph: Graph) -> Graph:
         )
         name = f"{weights}_float" if shared else weights
         tensors[name] = replace(
-            tensor, id=name, dtype=DType.FLOAT32, data=dequantized(tensor), quantization=None
+            tensor,
+            id=name,
+            dtype=DType.FLOAT32,
+            data=dequantized(tensor),
+            quantization=None,
+            blocks=None,
         )
         inputs = tuple(name if i == _WEIGHTS else x for i, x in enumerate(operator.inputs))
         operators.append(replace(operator, inputs=inputs))

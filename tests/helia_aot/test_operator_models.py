@@ -401,7 +401,7 @@ PARTS: tuple[Callable[[Layers], None], ...] = (
     arithmetic, activations, conversions, movement, reductions, layers,
 )  # fmt: skip
 UNTESTED = {
-    "CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM",
+    "CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM", "BATCH_MATMUL",
     "TILE", "RELU_N1_TO_1", "NEG",
 }  # fmt: skip
 """Operators with tests of their own: state, or none in TFLite Micro."""

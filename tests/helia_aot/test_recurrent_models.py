@@ -69,8 +69,12 @@ def lstm_model(
             continue
         step = model.tensors[weights].scale[0] * source_scale
         data = np.round(rng.uniform(-1, 1, units) / step)
-        biases.append(model.constant(data.astype("int64" if dtype == "int16" else "int32"), scale=step))
-    hidden = model.tensor((batches, units), dtype=dtype, scale=scale, zero_point=zero, is_variable=True)
+        biases.append(
+            model.constant(data.astype("int64" if dtype == "int16" else "int32"), scale=step)
+        )
+    hidden = model.tensor(
+        (batches, units), dtype=dtype, scale=scale, zero_point=zero, is_variable=True
+    )
     cell = model.tensor(
         (batches, units), dtype="float32" if is_real else "int16",
         scale=None if is_real else cell_scale, is_variable=True,
@@ -79,7 +83,12 @@ def lstm_model(
     ids = [x, *seen, *kept, -1, -1, -1, *biases, -1, -1, hidden, cell, -1, -1, -1, -1]
     for i in options.pop("absent", ()):
         ids[i] = -1
-    fields = {"FusedActivationFunction": 4, "CellClip": cell_clip, "TimeMajor": time_major, **options}
+    fields = {
+        "FusedActivationFunction": 4,
+        "CellClip": cell_clip,
+        "TimeMajor": time_major,
+        **options,
+    }
     model.operator("UNIDIRECTIONAL_SEQUENCE_LSTM", ids, [y], ("UnidirectionalSequenceLSTMOptions", fields))  # fmt: skip
     return model.build(inputs=[x], outputs=[y])
 

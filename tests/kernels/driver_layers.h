@@ -61,12 +61,46 @@ static int32_t run_helia_nn_lstm_s16(const call_t *call)
 
 LSTM_FLT_ADAPTER(f32, float32_t)
 
+/* Matrix products: 12 extents (left side, right side, output), then the fields of helia_nn_bmm_params, multiplier, shift. Blobs:
+ * left side, right side. */
+static helia_nn_bmm_params bmm_params(const call_t *call)
+{
+    const int32_t *p = call->params + 12;
+    return (helia_nn_bmm_params){p[0], p[1], p[2], p[3], p[4], {p[5], p[6]}};
+}
+
+#define BMM_ADAPTER(suffix)                                                                                                   \
+    static int32_t run_helia_nn_batch_matmul_##suffix(const call_t *call)                                                     \
+    {                                                                                                                         \
+        const cmsis_nn_dims lhs = dims_at(call, 0), rhs = dims_at(call, 4), output = dims_at(call, 8);                        \
+        const helia_nn_bmm_params params = bmm_params(call);                                                                  \
+        const cmsis_nn_per_tensor_quant_params quant = {call->params[19], call->params[20]};                                  \
+        return helia_nn_batch_matmul_##suffix(&call->scratch, &params, &quant, &lhs, call->blobs[0], &rhs, call->blobs[1],    \
+                                              &output, call->output);                                                         \
+    }
+
+BMM_ADAPTER(s8)
+BMM_ADAPTER(s16)
+
+#define BMM_FLT_ADAPTER(suffix)                                                                                               \
+    static int32_t run_helia_nn_batch_matmul_##suffix(const call_t *call)                                                     \
+    {                                                                                                                         \
+        const cmsis_nn_dims lhs = dims_at(call, 0), rhs = dims_at(call, 4), output = dims_at(call, 8);                        \
+        const helia_nn_bmm_params params = bmm_params(call);                                                                  \
+        return helia_nn_batch_matmul_##suffix(&call->scratch, &params, &lhs, call->blobs[0], &rhs, call->blobs[1], &output,   \
+                                              call->output);                                                                  \
+    }
+
+BMM_FLT_ADAPTER(f32)
+
 #if defined(HELIA_NN_FLOAT16)
 LSTM_FLT_ADAPTER(f16, float16_t)
-#define HALF_LAYER_ENTRIES ENTRY(helia_nn_lstm_f16),
+BMM_FLT_ADAPTER(f16)
+#define HALF_LAYER_ENTRIES ENTRY(helia_nn_lstm_f16), ENTRY(helia_nn_batch_matmul_f16),
 #else
 #define HALF_LAYER_ENTRIES
 #endif
 
 #define LAYER_ENTRIES                                                                                                         \
-    HALF_LAYER_ENTRIES ENTRY(helia_nn_lstm_s8), ENTRY(helia_nn_lstm_s16), ENTRY(helia_nn_lstm_f32)
+    HALF_LAYER_ENTRIES ENTRY(helia_nn_lstm_s8), ENTRY(helia_nn_lstm_s16), ENTRY(helia_nn_lstm_f32),                           \
+        ENTRY(helia_nn_batch_matmul_s8), ENTRY(helia_nn_batch_matmul_s16), ENTRY(helia_nn_batch_matmul_f32)

@@ -147,7 +147,9 @@ def test_float_lstm(target: str, suffix: str) -> None:
 
 def test_scratch_is_needed() -> None:
     rng = np.random.default_rng(23)
-    made = [integer_case(rng, SHAPES[1], dtype, clip=0, tanh=(0, 0)) for dtype in (np.int8, np.int16)]
+    made = [
+        integer_case(rng, SHAPES[1], dtype, clip=0, tanh=(0, 0)) for dtype in (np.int8, np.int16)
+    ]
     made += [float_case(rng, SHAPES[1], "f32", 0.0)]
     cases = [replace(case, scratch_bytes=0) for case, _ in made]
     assert [outcome.status for outcome in run_cases("host", cases)] == [ARG_ERROR] * 3

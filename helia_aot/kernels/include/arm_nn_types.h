@@ -171,6 +171,17 @@ typedef struct
     cmsis_nn_activation activation;
 } helia_nn_svdf_params;
 
+/** Parameters of helia_nn_batch_matmul_*(); float entries read the first two only. */
+typedef struct
+{
+    int32_t adj_x; /**< Whether the left side is [depth, rows]; else [rows, depth]. */
+    int32_t adj_y; /**< Whether the right side is [columns, depth]; else [depth, columns]. */
+    int32_t lhs_offset; /**< Minus the zero point of the left side. */
+    int32_t rhs_offset; /**< Minus the zero point of the right side. */
+    int32_t output_offset; /**< The output zero point. */
+    cmsis_nn_activation activation;
+} helia_nn_bmm_params;
+
 /** Parameters of helia_nn_lstm_s8() and helia_nn_lstm_s16(). */
 typedef struct
 {

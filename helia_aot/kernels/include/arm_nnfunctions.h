@@ -1317,6 +1317,38 @@ arm_cmsis_nn_status helia_nn_lstm_s16(const cmsis_nn_context *ctx,
                                       int16_t *cell,
                                       int16_t *output);
 
+/**
+ * Matrix products of two tensors, batch by batch; w and c of the extents are the matrices, n and h the batches, which are 1 where a
+ * side is the same for all batches of the output. Not in ns-cmsis-nn: its entries take a right side that is [columns, depth] only,
+ * so that another operator would have to swap one that is computed.
+ *
+ * @param ctx Scratch: columns int32 numbers, then columns * depth bytes unless adj_y, then rows * depth bytes if adj_x;
+ *            both counts of bytes are multiples of four.
+ */
+arm_cmsis_nn_status helia_nn_batch_matmul_s8(const cmsis_nn_context *ctx,
+                                             const helia_nn_bmm_params *params,
+                                             const cmsis_nn_per_tensor_quant_params *quant_params,
+                                             const cmsis_nn_dims *lhs_dims,
+                                             const int8_t *lhs,
+                                             const cmsis_nn_dims *rhs_dims,
+                                             const int8_t *rhs,
+                                             const cmsis_nn_dims *output_dims,
+                                             int8_t *output);
+
+/**
+ * As helia_nn_batch_matmul_s8() for int16 numbers with zero point 0; requantisation as in arm_convolve_s16() with an int64 bias. The
+ * scratch holds the swapped sides only, with an even count of numbers each.
+ */
+arm_cmsis_nn_status helia_nn_batch_matmul_s16(const cmsis_nn_context *ctx,
+                                              const helia_nn_bmm_params *params,
+                                              const cmsis_nn_per_tensor_quant_params *quant_params,
+                                              const cmsis_nn_dims *lhs_dims,
+                                              const int16_t *lhs,
+                                              const cmsis_nn_dims *rhs_dims,
+                                              const int16_t *rhs,
+                                              const cmsis_nn_dims *output_dims,
+                                              int16_t *output);
+
 #ifdef __cplusplus
 }
 #endif

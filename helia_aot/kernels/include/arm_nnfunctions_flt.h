@@ -230,6 +230,21 @@ arm_cmsis_nn_status helia_nn_lstm_f32(const cmsis_nn_context *ctx,
                                       float32_t *cell,
                                       float32_t *output);
 
+/**
+ * Matrix products of two tensors, as helia_nn_batch_matmul_s8() of arm_nnfunctions.h; the products of a row are added up as in
+ * arm_fully_connected_nhwc_f32().
+ *
+ * @param ctx Scratch: columns * depth numbers unless adj_y, then rows * depth numbers if adj_x.
+ */
+arm_cmsis_nn_status helia_nn_batch_matmul_f32(const cmsis_nn_context *ctx,
+                                              const helia_nn_bmm_params *params,
+                                              const cmsis_nn_dims *lhs_dims,
+                                              const float32_t *lhs,
+                                              const cmsis_nn_dims *rhs_dims,
+                                              const float32_t *rhs,
+                                              const cmsis_nn_dims *output_dims,
+                                              float32_t *output);
+
 #if defined(HELIA_NN_FLOAT16)
 
 /** Convolution of any stride, dilation, padding and batch; the filter's channels are the input's.
@@ -420,6 +435,19 @@ arm_cmsis_nn_status helia_nn_lstm_f16(const cmsis_nn_context *ctx,
                                       float16_t *hidden,
                                       float16_t *cell,
                                       float16_t *output);
+
+/**
+ * Matrix products of two tensors, as helia_nn_batch_matmul_f32(); additions as in arm_fully_connected_nhwc_f16() with the standard
+ * layout. Counts of numbers in the scratch are even.
+ */
+arm_cmsis_nn_status helia_nn_batch_matmul_f16(const cmsis_nn_context *ctx,
+                                              const helia_nn_bmm_params *params,
+                                              const cmsis_nn_dims *lhs_dims,
+                                              const float16_t *lhs,
+                                              const cmsis_nn_dims *rhs_dims,
+                                              const float16_t *rhs,
+                                              const cmsis_nn_dims *output_dims,
+                                              float16_t *output);
 
 #endif /* HELIA_NN_FLOAT16 */
 

@@ -7,8 +7,6 @@
 
 #include "support_lstm_flt.h"
 
-#define LARGEST ((float16_t)65504)
-
 arm_cmsis_nn_status helia_nn_lstm_f16(const cmsis_nn_context *ctx,
                                       const helia_nn_lstm_params_flt *params,
                                       const float16_t *input,
@@ -24,7 +22,7 @@ arm_cmsis_nn_status helia_nn_lstm_f16(const cmsis_nn_context *ctx,
         return ARM_CMSIS_NN_ARG_ERROR;
     }
     const int32_t gates = HELIA_NN_LSTM_GATES * params->units;
-    const cmsis_nn_activation_f16 any = {-LARGEST, LARGEST};
+    const cmsis_nn_activation_f16 any = {-HELIA_NN_LARGEST, HELIA_NN_LARGEST};
     const helia_nn_product seen = {input_weights, bias, params->inputs, gates, false, any};
     const helia_nn_product kept = {hidden_weights, NULL, params->units, gates, false, any};
     helia_nn_lstm(params, &seen, &kept, input, hidden, cell, output, (float16_t *)ctx->buf);

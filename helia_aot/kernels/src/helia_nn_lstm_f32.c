@@ -4,8 +4,6 @@
 #include "support_product_f32.h"
 #include "support_lstm_flt.h"
 
-#define LARGEST 3.402823466e+38f
-
 arm_cmsis_nn_status helia_nn_lstm_f32(const cmsis_nn_context *ctx,
                                       const helia_nn_lstm_params_flt *params,
                                       const float32_t *input,
@@ -21,7 +19,7 @@ arm_cmsis_nn_status helia_nn_lstm_f32(const cmsis_nn_context *ctx,
         return ARM_CMSIS_NN_ARG_ERROR;
     }
     const int32_t gates = HELIA_NN_LSTM_GATES * params->units;
-    const cmsis_nn_activation_f32 any = {-LARGEST, LARGEST};
+    const cmsis_nn_activation_f32 any = {-HELIA_NN_LARGEST, HELIA_NN_LARGEST};
     const helia_nn_product seen = {input_weights, bias, params->inputs, gates, false, any};
     const helia_nn_product kept = {hidden_weights, NULL, params->units, gates, false, any};
     helia_nn_lstm(params, &seen, &kept, input, hidden, cell, output, (float32_t *)ctx->buf);

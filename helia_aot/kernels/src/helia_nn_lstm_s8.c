@@ -7,31 +7,7 @@
 
 typedef int8_t helia_nn_lstm_value;
 #include "support_lstm_integer.h"
-
-#if defined(HELIA_NN_MVE)
-
-/* The products of `count` numbers with four rows of weights, `stride` apart. */
-static inline int32x4_t
-products(const int8_t *values, const int8_t *rows, int32_t stride, int32_t count, const int32_t starts[4])
-{
-    const int8_t *const row1 = rows + stride, *const row2 = row1 + stride, *const row3 = row2 + stride;
-    int32_t sum0 = starts[0], sum1 = starts[1], sum2 = starts[2], sum3 = starts[3];
-    for (int32_t i = 0; i < count; i += 16)
-    {
-        const mve_pred16_t valid = vctp8q((uint32_t)(count - i));
-        const int8x16_t now = vldrbq_z_s8(values + i, valid);
-        sum0 = vmladavaq_s8(sum0, now, vldrbq_z_s8(rows + i, valid));
-        sum1 = vmladavaq_s8(sum1, now, vldrbq_z_s8(row1 + i, valid));
-        sum2 = vmladavaq_s8(sum2, now, vldrbq_z_s8(row2 + i, valid));
-        sum3 = vmladavaq_s8(sum3, now, vldrbq_z_s8(row3 + i, valid));
-    }
-    int32x4_t sums = vdupq_n_s32(sum0);
-    sums = vsetq_lane_s32(sum1, sums, 1);
-    sums = vsetq_lane_s32(sum2, sums, 2);
-    return vsetq_lane_s32(sum3, sums, 3);
-}
-
-#endif
+#include "support_rows_s8.h"
 
 /*
  * Multiplies `count` numbers with the rows of one gate and requantises; the results are stored, or added to what is there where
@@ -54,7 +30,7 @@ static void multiply_gate(const int8_t *values,
         const bool four = rows >= 4;
         const int32_t one[4] = {starts[0], starts[0], starts[0], starts[0]};
         const mve_pred16_t valid = vctp32q(four ? 4u : 1u);
-        int32x4_t sum = products(values, weights, four ? count : 0, count, four ? starts : one);
+        int32x4_t sum = helia_nn_dot_rows_s8(values, weights, four ? count : 0, count, four ? starts : one);
         sum = helia_nn_clamp_s32x4(helia_nn_requantize_n_s32x4(sum, multiplier, shift), INT16_MIN, INT16_MAX);
         if (adds)
         {
