@@ -355,10 +355,9 @@ def layers(m: Layers) -> None:
         filters = m.weights((6, *kernel, c), 6)
         output = m.tensor((n, *size, 6), 0.2)
         m.op("CONV_2D", [m.x, filters, m.bias(6)], output, fused("Conv2DOptions", "relu", **window))
-        if m.is_wide:
-            groups = m.weights((6, *kernel, c // 2), 6)
-            output = m.tensor((n, *size, 6), 0.2)
-            m.op("CONV_2D", [m.x, groups], output, fused("Conv2DOptions", **window))
+        groups = m.weights((6, *kernel, c // 2), 6)
+        output = m.tensor((n, *size, 6), 0.2)
+        m.op("CONV_2D", [m.x, groups], output, fused("Conv2DOptions", **window))
         filters = m.weights((1, *kernel, 2 * c), 2 * c, axis=3)
         output = m.tensor((n, *size, 2 * c), 0.1)
         options = fused("DepthwiseConv2DOptions", DepthMultiplier=2, **window)

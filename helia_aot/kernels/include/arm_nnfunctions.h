@@ -31,6 +31,9 @@ extern "C" {
 /**
  * Convolution of any shape: stride, dilation, padding, batch. Output and accumulation are exact (double rounding).
  *
+ * Where the input has a multiple of the filter's channels, output channels are in as many groups, each of which reads its own part
+ * of the input channels.
+ *
  * @param ctx          Scratch of arm_convolve_s8_get_buffer_size() bytes, 4-byte aligned.
  * @param upscale_dims NULL, or extents {1, 1, 1, 1}: input upscaling is not supported (ARM_CMSIS_NN_ARG_ERROR).
  */

@@ -29,7 +29,8 @@
 extern "C" {
 #endif
 
-/** Convolution of any stride, dilation, padding and batch; the filter's channels are the input's.
+/** Convolution of any stride, dilation, padding and batch. Where the input has a multiple of the filter's channels, output
+ * channels are in as many groups, each of which reads its own part of the input channels; their weights are not packed.
  * @param ctx Scratch of 4 * K_H * K_W * C_IN elements, aligned to an element. */
 arm_cmsis_nn_status arm_convolve_nhwc_f32(
     const cmsis_nn_context *ctx,
