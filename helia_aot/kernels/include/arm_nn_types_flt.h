@@ -90,4 +90,14 @@ typedef struct
     float32_t cell_clip; /**< Limit of a cell's magnitude; 0 for none. */
 } helia_nn_lstm_params_flt;
 
+/** Parameters of helia_nn_svdf_f32() and helia_nn_svdf_f16(). */
+typedef struct
+{
+    int32_t batches;
+    int32_t inputs; /**< Numbers in each batch. */
+    int32_t units;  /**< Outputs of each batch. */
+    int32_t rank;   /**< Filters of a unit. */
+    int32_t memory; /**< Entries that each filter remembers. */
+} helia_nn_svdf_params_flt;
+
 #endif /* ARM_NN_TYPES_FLT_H */

@@ -246,6 +246,43 @@ arm_cmsis_nn_status helia_nn_batch_matmul_f32(const cmsis_nn_context *ctx,
                                               const cmsis_nn_dims *output_dims,
                                               float32_t *output);
 
+/**
+ * Transpose convolution; `padding` is what is cut off above and on the left. Dilation and weight format are not read.
+ *
+ * The phase of an output is (row + padding) modulo the stride, and so for columns. The taps k = phase, phase + stride, ... of the
+ * filter reach the outputs of a phase, in an axis that has none one tap with zero weights.
+ *
+ * @param ctx    Scratch for the most taps of a phase times C_IN numbers.
+ * @param filter For each phase of the rows, for each phase of the columns: [C_OUT, taps, taps, C_IN], taps from the last one to the
+ *               first, which is the order of the inputs that they meet.
+ */
+arm_cmsis_nn_status helia_nn_transpose_conv_f32(const cmsis_nn_context *ctx,
+                                                const cmsis_nn_conv_params_f32 *conv_params,
+                                                const cmsis_nn_dims *input_dims,
+                                                const float32_t *input,
+                                                const cmsis_nn_dims *filter_dims,
+                                                const float32_t *filter,
+                                                const float32_t *bias,
+                                                const cmsis_nn_dims *output_dims,
+                                                float32_t *output);
+
+/**
+ * SVDF; the state moves on by one entry.
+ *
+ * @param ctx          Scratch for units * rank numbers.
+ * @param weights_time [filters, memory].
+ * @param state        [batches, filters, memory], kept from call to call.
+ */
+arm_cmsis_nn_status helia_nn_svdf_f32(const cmsis_nn_context *ctx,
+                                      const helia_nn_svdf_params_flt *params,
+                                      const cmsis_nn_activation_f32 *activation,
+                                      const float32_t *input,
+                                      const float32_t *weights_feature,
+                                      const float32_t *weights_time,
+                                      const float32_t *bias,
+                                      float32_t *state,
+                                      float32_t *output);
+
 #if defined(HELIA_NN_FLOAT16)
 
 /** Convolution of any stride, dilation, padding and batch; the filter's channels are the input's.
@@ -449,6 +486,28 @@ arm_cmsis_nn_status helia_nn_batch_matmul_f16(const cmsis_nn_context *ctx,
                                               const float16_t *rhs,
                                               const cmsis_nn_dims *output_dims,
                                               float16_t *output);
+
+/** As helia_nn_transpose_conv_f32(); additions as in arm_convolve_nhwc_f16() with the standard layout. */
+arm_cmsis_nn_status helia_nn_transpose_conv_f16(const cmsis_nn_context *ctx,
+                                                const cmsis_nn_conv_params_f16 *conv_params,
+                                                const cmsis_nn_dims *input_dims,
+                                                const float16_t *input,
+                                                const cmsis_nn_dims *filter_dims,
+                                                const float16_t *filter,
+                                                const float16_t *bias,
+                                                const cmsis_nn_dims *output_dims,
+                                                float16_t *output);
+
+/** As helia_nn_svdf_f32(); features and state are half precision, the sums over the memory single precision. */
+arm_cmsis_nn_status helia_nn_svdf_f16(const cmsis_nn_context *ctx,
+                                      const helia_nn_svdf_params_flt *params,
+                                      const cmsis_nn_activation_f16 *activation,
+                                      const float16_t *input,
+                                      const float16_t *weights_feature,
+                                      const float16_t *weights_time,
+                                      const float16_t *bias,
+                                      float16_t *state,
+                                      float16_t *output);
 
 #endif /* HELIA_NN_FLOAT16 */
 

@@ -6,6 +6,7 @@
 #if defined(HELIA_NN_FLOAT16)
 
 #include "support_convolve_flt.h"
+#include "support_convolve_groups_flt.h"
 
 arm_cmsis_nn_status arm_convolve_nhwc_f16(
     const cmsis_nn_context *ctx,

@@ -3,6 +3,7 @@
  */
 #include "support_product_f32.h"
 #include "support_convolve_flt.h"
+#include "support_convolve_groups_flt.h"
 
 arm_cmsis_nn_status arm_convolve_nhwc_f32(
     const cmsis_nn_context *ctx,
