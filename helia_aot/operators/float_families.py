@@ -23,6 +23,8 @@ from helia_aot.operators.float_maps import (
 from helia_aot.operators.floating import FLOAT16, FLOAT32, FloatType
 from helia_aot.operators.lstm import FloatLstm
 from helia_aot.operators.spec import OperatorFamily
+from helia_aot.operators.svdf import FloatSvdf
+from helia_aot.operators.transpose_convolution import FloatTransposeConvolution
 
 
 def _families(kind: FloatType) -> dict[str, OperatorFamily]:
@@ -45,7 +47,9 @@ def _families(kind: FloatType) -> dict[str, OperatorFamily]:
         "RELU_N1_TO_1": FloatClamp(kind, "RELU_N1_TO_1"),
         "SOFTMAX": FloatSoftmax(kind),
         "SUB": FloatBinary(kind, "sub"),
+        "SVDF": FloatSvdf(kind),
         "TANH": FloatFunction(kind, "tanh"),
+        "TRANSPOSE_CONV": FloatTransposeConvolution(kind),
         "UNIDIRECTIONAL_SEQUENCE_LSTM": FloatLstm(kind),
     }
 
