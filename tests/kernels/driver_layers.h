@@ -93,14 +93,48 @@ BMM_ADAPTER(s16)
 
 BMM_FLT_ADAPTER(f32)
 
+/* Transpose convolution: as a float convolution. */
+#define TRANSPOSE_CONV_FLT_ADAPTER(suffix)                                                                                    \
+    static int32_t run_helia_nn_transpose_conv_##suffix(const call_t *call)                                                   \
+    {                                                                                                                         \
+        const cmsis_nn_dims input = dims_at(call, 0), filter = dims_at(call, 4), output = dims_at(call, 8);                   \
+        const cmsis_nn_conv_params_##suffix params = {.stride = tile_at(call, 12),                                            \
+                                                      .padding = tile_at(call, 14),                                           \
+                                                      .activation = {number_at(call, 18), number_at(call, 19)}};              \
+        return helia_nn_transpose_conv_##suffix(&call->scratch, &params, &input, call->blobs[0], &filter, call->blobs[1],     \
+                                                call->blobs[2], &output, call->output);                                       \
+    }
+
+/* SVDF: the fields of helia_nn_svdf_params_flt, activation min max. Blobs: input, feature weights, time weights, bias, state before.
+ * The output is followed by the state after. */
+#define SVDF_FLT_ADAPTER(suffix, type)                                                                                        \
+    static int32_t run_helia_nn_svdf_##suffix(const call_t *call)                                                             \
+    {                                                                                                                         \
+        const int32_t *p = call->params;                                                                                      \
+        const helia_nn_svdf_params_flt params = {p[0], p[1], p[2], p[3], p[4]};                                               \
+        const cmsis_nn_activation_##suffix limits = {number_at(call, 5), number_at(call, 6)};                                 \
+        uint8_t *at = (uint8_t *)call->output + p[0] * p[2] * (int32_t)sizeof(type);                                          \
+        type *const state = state_at(&at, call->blobs[4], p[0] * p[2] * p[3] * p[4] * (int32_t)sizeof(type));                 \
+        return helia_nn_svdf_##suffix(&call->scratch, &params, &limits, call->blobs[0], call->blobs[1], call->blobs[2],       \
+                                      call->blobs[3], state, call->output);                                                   \
+    }
+
+TRANSPOSE_CONV_FLT_ADAPTER(f32)
+SVDF_FLT_ADAPTER(f32, float32_t)
+
 #if defined(HELIA_NN_FLOAT16)
 LSTM_FLT_ADAPTER(f16, float16_t)
 BMM_FLT_ADAPTER(f16)
-#define HALF_LAYER_ENTRIES ENTRY(helia_nn_lstm_f16), ENTRY(helia_nn_batch_matmul_f16),
+TRANSPOSE_CONV_FLT_ADAPTER(f16)
+SVDF_FLT_ADAPTER(f16, float16_t)
+#define HALF_LAYER_ENTRIES                                                                                                    \
+    ENTRY(helia_nn_lstm_f16), ENTRY(helia_nn_batch_matmul_f16), ENTRY(helia_nn_transpose_conv_f16),                           \
+        ENTRY(helia_nn_svdf_f16),
 #else
 #define HALF_LAYER_ENTRIES
 #endif
 
 #define LAYER_ENTRIES                                                                                                         \
     HALF_LAYER_ENTRIES ENTRY(helia_nn_lstm_s8), ENTRY(helia_nn_lstm_s16), ENTRY(helia_nn_lstm_f32),                           \
-        ENTRY(helia_nn_batch_matmul_s8), ENTRY(helia_nn_batch_matmul_s16), ENTRY(helia_nn_batch_matmul_f32)
+        ENTRY(helia_nn_batch_matmul_s8), ENTRY(helia_nn_batch_matmul_s16), ENTRY(helia_nn_batch_matmul_f32), \
+        ENTRY(helia_nn_transpose_conv_f32), ENTRY(helia_nn_svdf_f32)
