@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from helia_aot.operators.batch_matmul import FloatBatchMatMul
+from helia_aot.operators.blockwise import BlockwiseFullyConnected, ByWeights
 from helia_aot.operators.float_layers import (
     FloatConvolution,
     FloatDepthwise,
@@ -34,7 +35,7 @@ def _families(kind: FloatType) -> dict[str, OperatorFamily]:
         "BATCH_MATMUL": FloatBatchMatMul(kind),
         "CONV_2D": FloatConvolution(kind),
         "DEPTHWISE_CONV_2D": FloatDepthwise(kind),
-        "FULLY_CONNECTED": FloatFullyConnected(kind),
+        "FULLY_CONNECTED": ByWeights(FloatFullyConnected(kind), BlockwiseFullyConnected(kind)),
         "HARD_SWISH": FloatFunction(kind, "hard_swish"),
         "LOGISTIC": FloatFunction(kind, "logistic"),
         "MAXIMUM": FloatSelection(kind, "maximum"),

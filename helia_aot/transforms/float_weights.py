@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Integer weights under float activations, as dynamic-range models have them, become float32 constants.
 
+Weights that a kernel reads packed stay (:mod:`helia_aot.operators.blockwise`).
+
 The TFLite interpreter instead quantizes the activations of such layers at run time, which costs accuracy; the outputs
 differ from its by that error.
 """
@@ -13,6 +15,7 @@ from typing import Final
 
 from helia_aot.ir.dtypes import DType
 from helia_aot.ir.graph import Graph, Operator, Tensor
+from helia_aot.operators.blockwise import stays_packed
 from helia_aot.transforms.dequantize import QUANTIZED, can_dequantize, dequantized
 
 _WEIGHTS: Final[Mapping[str, tuple[int, ...]]] = {
@@ -70,8 +73,12 @@ def _integer_weights(graph: Graph, operator: Operator) -> tuple[str, ...]:
     if not operator.outputs or graph.tensor(operator.outputs[0]).dtype is not DType.FLOAT32:
         return ()
     found = (operator.inputs[i] for i in positions if i < len(operator.inputs))
-    return tuple(i for i in found if i is not None and _is_integer_constant(graph.tensor(i)))
+    return tuple(
+        i for i in found if i is not None and _is_replaced(operator.op_type, graph.tensor(i))
+    )
 
 
-def _is_integer_constant(tensor: Tensor) -> bool:
+def _is_replaced(op_type: str, tensor: Tensor) -> bool:
+    if stays_packed(op_type, tensor):
+        return False
     return tensor.dtype in QUANTIZED and can_dequantize(tensor)

@@ -122,14 +122,28 @@ BMM_FLT_ADAPTER(f32)
 TRANSPOSE_CONV_FLT_ADAPTER(f32)
 SVDF_FLT_ADAPTER(f32, float32_t)
 
+/* Weights scaled by blocks: the fields of helia_nn_blockwise_params, activation min max. Blobs: input, weights, scales, bias. */
+#define BLOCKWISE_ADAPTER(suffix)                                                                                             \
+    static int32_t run_helia_nn_fully_connected_blockwise_##suffix(const call_t *call)                                        \
+    {                                                                                                                         \
+        const int32_t *p = call->params;                                                                                      \
+        const helia_nn_blockwise_params params = {p[0], p[1], p[2], p[3]};                                                    \
+        const cmsis_nn_activation_##suffix limits = {number_at(call, 4), number_at(call, 5)};                                 \
+        return helia_nn_fully_connected_blockwise_##suffix(&params, &limits, call->blobs[0], call->blobs[1], call->blobs[2],  \
+                                                           call->blobs[3], call->output);                                     \
+    }
+
+BLOCKWISE_ADAPTER(f32)
+
 #if defined(HELIA_NN_FLOAT16)
 LSTM_FLT_ADAPTER(f16, float16_t)
 BMM_FLT_ADAPTER(f16)
 TRANSPOSE_CONV_FLT_ADAPTER(f16)
 SVDF_FLT_ADAPTER(f16, float16_t)
+BLOCKWISE_ADAPTER(f16)
 #define HALF_LAYER_ENTRIES                                                                                                    \
     ENTRY(helia_nn_lstm_f16), ENTRY(helia_nn_batch_matmul_f16), ENTRY(helia_nn_transpose_conv_f16),                           \
-        ENTRY(helia_nn_svdf_f16),
+        ENTRY(helia_nn_svdf_f16), ENTRY(helia_nn_fully_connected_blockwise_f16),
 #else
 #define HALF_LAYER_ENTRIES
 #endif
@@ -137,4 +151,4 @@ SVDF_FLT_ADAPTER(f16, float16_t)
 #define LAYER_ENTRIES                                                                                                         \
     HALF_LAYER_ENTRIES ENTRY(helia_nn_lstm_s8), ENTRY(helia_nn_lstm_s16), ENTRY(helia_nn_lstm_f32),                           \
         ENTRY(helia_nn_batch_matmul_s8), ENTRY(helia_nn_batch_matmul_s16), ENTRY(helia_nn_batch_matmul_f32), \
-        ENTRY(helia_nn_transpose_conv_f32), ENTRY(helia_nn_svdf_f32)
+        ENTRY(helia_nn_transpose_conv_f32), ENTRY(helia_nn_svdf_f32), ENTRY(helia_nn_fully_connected_blockwise_f32)

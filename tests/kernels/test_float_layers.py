@@ -85,12 +85,43 @@ def test_svdf(target: str, suffix: str) -> None:
     check_close(target, cases, expected, DTYPE[suffix], TOLERANCE[suffix])
 
 
+@typed
+def test_weights_scaled_by_blocks(target: str, suffix: str) -> None:
+    rng = np.random.default_rng(44)
+    cases, expected = [], []
+    for rows, depth, channels, block in (
+        (1, 8, 1, 8),
+        (2, 64, 5, 32),
+        (1, 96, 7, 16),
+        (3, 40, 4, 40),
+    ):
+        x, bias = values(rng, (rows, depth), suffix), values(rng, (channels,), suffix)
+        weights = rng.integers(-8, 8, (channels, depth)).astype(np.int8)
+        packed = ((weights[:, ::2] & 15) | (weights[:, 1::2] << 4)).astype(np.int8)
+        scales = rng.uniform(0.01, 0.2, (channels, depth // block)).astype(np.float32)
+        limits = limits_of(suffix, "relu" if rows == 1 else "none")
+        real = weights * np.repeat(scales.astype(np.float64), block, axis=1)
+        want = np.clip(x.astype(np.float64) @ real.T + bias.astype(np.float64), *limits)
+        params = [rows, depth, channels, block, *bits(*limits)]
+        tensors = [x, packed, scales, bias if channels > 1 else None]
+        want = want if channels > 1 else np.clip(x.astype(np.float64) @ real.T, *limits)
+        entry = f"helia_nn_fully_connected_blockwise_{suffix}"
+        cases.append(Case(entry, params, tensors, want.size * x.itemsize))
+        expected.append(want)
+    check_close(target, cases, expected, DTYPE[suffix], TOLERANCE[suffix])
+
+
 def test_scratch_and_strides_are_needed() -> None:
     rng = np.random.default_rng(43)
     case, _ = transpose_case(rng, "f32", (1, 2, 2, 1), (1, 1, 1, 1), (1, 1), (0, 0), (2, 2))
     no_stride = [*case.params[:12], 0, *case.params[13:]]
+    x = np.zeros(16, np.float32)
+    blocks = Case(
+        "helia_nn_fully_connected_blockwise_f32", [1, 12, 1, 12, *bits(0, 1)], [x, x, x, None], 4
+    )
     cases = [
+        blocks,
         Case(case.entry, case.params, case.tensors, case.output_bytes, 0),
         Case(case.entry, no_stride, case.tensors, case.output_bytes, case.scratch_bytes),
     ]
-    assert [outcome.status for outcome in run_cases("host", cases)] == [ARG_ERROR] * 2
+    assert [outcome.status for outcome in run_cases("host", cases)] == [ARG_ERROR] * 3

@@ -79,6 +79,15 @@ HELIA_NN_PARAMETERS(f16, float16_t)
 
 #undef HELIA_NN_PARAMETERS
 
+/** Parameters of helia_nn_fully_connected_blockwise_*(). */
+typedef struct
+{
+    int32_t rows;     /**< Rows of input and output. */
+    int32_t depth;    /**< Numbers in a row of the input; a multiple of the block. */
+    int32_t channels; /**< Numbers in a row of the output. */
+    int32_t block;    /**< Weights that share a scale; a multiple of eight. */
+} helia_nn_blockwise_params;
+
 /** Parameters of helia_nn_lstm_f32() and helia_nn_lstm_f16(). */
 typedef struct
 {

@@ -283,6 +283,20 @@ arm_cmsis_nn_status helia_nn_svdf_f32(const cmsis_nn_context *ctx,
                                       float32_t *state,
                                       float32_t *output);
 
+/**
+ * Fully connected layer with int4 weights that are scaled by blocks along a row. Not in ns-cmsis-nn. Computed in single precision.
+ *
+ * @param weights [channels, depth] with two weights in a byte, the low half first.
+ * @param scales  [channels, depth / block].
+ */
+arm_cmsis_nn_status helia_nn_fully_connected_blockwise_f32(const helia_nn_blockwise_params *params,
+                                                           const cmsis_nn_activation_f32 *activation,
+                                                           const float32_t *input,
+                                                           const int8_t *weights,
+                                                           const float32_t *scales,
+                                                           const float32_t *bias,
+                                                           float32_t *output);
+
 #if defined(HELIA_NN_FLOAT16)
 
 /** Convolution of any stride, dilation, padding and batch; the filter's channels are the input's.
@@ -508,6 +522,15 @@ arm_cmsis_nn_status helia_nn_svdf_f16(const cmsis_nn_context *ctx,
                                       const float16_t *bias,
                                       float16_t *state,
                                       float16_t *output);
+
+/** As helia_nn_fully_connected_blockwise_f32(), with input, bias and output in half precision. */
+arm_cmsis_nn_status helia_nn_fully_connected_blockwise_f16(const helia_nn_blockwise_params *params,
+                                                           const cmsis_nn_activation_f16 *activation,
+                                                           const float16_t *input,
+                                                           const int8_t *weights,
+                                                           const float32_t *scales,
+                                                           const float16_t *bias,
+                                                           float16_t *output);
 
 #endif /* HELIA_NN_FLOAT16 */
 
