@@ -57,6 +57,7 @@ FLOAT = (
     "q_conv_fc_mnist_weight_only_wi4_afp32",
     "redux_precision_fp16",
     "trained_lstm",
+    "qwen_fc_blockwise_int4",
     "mp_face_detection_short_range",
     "mp_hand_recrop",
 )
