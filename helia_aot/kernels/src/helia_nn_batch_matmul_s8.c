@@ -34,6 +34,18 @@ static int32_t sum_of(const int8_t *values, int32_t count)
     return sum;
 }
 
+#if defined(HELIA_NN_MVE)
+
+static inline void store_outputs(int32x4_t sum, const stage *how, int8_t *output, mve_pred16_t valid)
+{
+    const helia_nn_bmm_params *const params = how->params;
+    sum = helia_nn_requantize_n_s32x4(sum, how->quant->multiplier, how->quant->shift);
+    sum = vaddq_n_s32(sum, params->output_offset);
+    vstrbq_p_s32(output, helia_nn_clamp_s32x4(sum, params->activation.min, params->activation.max), valid);
+}
+
+#endif
+
 static void multiply_row(const stage *how,
                          const int8_t *row,
                          int32_t start,
@@ -42,27 +54,28 @@ static void multiply_row(const stage *how,
                          int32_t depth,
                          int8_t *output)
 {
-    const helia_nn_bmm_params *const params = how->params;
-    const int32_t multiplier = how->quant->multiplier, shift = how->quant->shift;
     const int32_t *sums = how->sums;
 #if defined(HELIA_NN_MVE)
-    while (columns > 0)
+    for (; columns >= 4; columns -= 4)
     {
-        /* Fewer than four columns are taken one by one: all lanes read the same one. */
-        const bool four = columns >= 4;
-        const int32_t one[4] = {sums[0], sums[0], sums[0], sums[0]};
-        int32x4_t sum = helia_nn_dot_rows_s8(row, right, four ? depth : 0, depth, four ? sums : one);
-        sum = helia_nn_requantize_n_s32x4(vaddq_n_s32(sum, start), multiplier, shift);
-        sum = vaddq_n_s32(sum, params->output_offset);
-        sum = helia_nn_clamp_s32x4(sum, params->activation.min, params->activation.max);
-        vstrbq_p_s32(output, sum, vctp32q(four ? 4u : 1u));
-        const int32_t taken = four ? 4 : 1;
-        output += taken;
-        sums += taken;
-        right += taken * depth;
-        columns -= taken;
+        const int32x4_t sum = helia_nn_dot_rows_s8(row, right, depth, depth, sums);
+        store_outputs(vaddq_n_s32(sum, start), how, output, vctp32q(4));
+        right += 4 * depth;
+        sums += 4;
+        output += 4;
+    }
+    for (; columns > 0; columns--)
+    {
+        /* All four lanes read the same column. */
+        const int32_t same[4] = {*sums, *sums, *sums, *sums};
+        const int32x4_t sum = helia_nn_dot_rows_s8(row, right, 0, depth, same);
+        store_outputs(vaddq_n_s32(sum, start), how, output, vctp32q(1));
+        right += depth;
+        sums++;
+        output++;
     }
 #else
+    const helia_nn_bmm_params *const params = how->params;
     for (int32_t c = 0; c < columns; c++)
     {
         int32_t sum = start + sums[c];
@@ -70,7 +83,7 @@ static void multiply_row(const stage *how,
         {
             sum += row[i] * *right++;
         }
-        const int32_t scaled = helia_nn_requantize(sum, multiplier, shift) + params->output_offset;
+        const int32_t scaled = helia_nn_requantize(sum, how->quant->multiplier, how->quant->shift) + params->output_offset;
         *output++ = (int8_t)helia_nn_clamp(scaled, params->activation.min, params->activation.max);
     }
 #endif

@@ -9,39 +9,54 @@ typedef int8_t helia_nn_lstm_value;
 #include "support_lstm_integer.h"
 #include "support_rows_s8.h"
 
+#if defined(HELIA_NN_MVE)
+
+/* Requantises the sums of some rows, adds what is there where `adds` is set, and stores them. */
+static inline void
+store_gate(int32x4_t sum, int32_t multiplier, int32_t shift, bool adds, int16_t *sums, mve_pred16_t valid)
+{
+    sum = helia_nn_clamp_s32x4(helia_nn_requantize_n_s32x4(sum, multiplier, shift), INT16_MIN, INT16_MAX);
+    if (adds)
+    {
+        sum = helia_nn_clamp_s32x4(vaddq_s32(sum, vldrhq_z_s32(sums, valid)), INT16_MIN, INT16_MAX);
+    }
+    vstrhq_p_s32(sums, sum, valid);
+}
+
+#endif
+
 /*
  * Multiplies `count` numbers with the rows of one gate and requantises; the results are stored, or added to what is there where
- * `adds` is set.
+ * `adds` is set. Out of line: the loop over the gates would take its registers.
  */
-static void multiply_gate(const int8_t *values,
-                          int32_t count,
-                          const int8_t *weights,
-                          const int32_t *starts,
-                          int32_t rows,
-                          int32_t multiplier,
-                          int32_t shift,
-                          bool adds,
-                          int16_t *sums)
+static __attribute__((noinline)) void multiply_gate(const int8_t *values,
+                                                    int32_t count,
+                                                    const int8_t *weights,
+                                                    const int32_t *starts,
+                                                    int32_t rows,
+                                                    int32_t multiplier,
+                                                    int32_t shift,
+                                                    bool adds,
+                                                    int16_t *sums)
 {
 #if defined(HELIA_NN_MVE)
-    while (rows > 0)
+    for (; rows >= 4; rows -= 4)
     {
-        /* Fewer than four rows are taken one by one: all lanes read the same row. */
-        const bool four = rows >= 4;
-        const int32_t one[4] = {starts[0], starts[0], starts[0], starts[0]};
-        const mve_pred16_t valid = vctp32q(four ? 4u : 1u);
-        int32x4_t sum = helia_nn_dot_rows_s8(values, weights, four ? count : 0, count, four ? starts : one);
-        sum = helia_nn_clamp_s32x4(helia_nn_requantize_n_s32x4(sum, multiplier, shift), INT16_MIN, INT16_MAX);
-        if (adds)
-        {
-            sum = helia_nn_clamp_s32x4(vaddq_s32(sum, vldrhq_z_s32(sums, valid)), INT16_MIN, INT16_MAX);
-        }
-        vstrhq_p_s32(sums, sum, valid);
-        const int32_t taken = four ? 4 : 1;
-        weights += taken * count;
-        starts += taken;
-        sums += taken;
-        rows -= taken;
+        const int32x4_t sum = helia_nn_dot_rows_s8(values, weights, count, count, starts);
+        store_gate(sum, multiplier, shift, adds, sums, vctp32q(4));
+        weights += 4 * count;
+        starts += 4;
+        sums += 4;
+    }
+    for (; rows > 0; rows--)
+    {
+        /* All four lanes read the same row. */
+        const int32_t same[4] = {*starts, *starts, *starts, *starts};
+        const int32x4_t sum = helia_nn_dot_rows_s8(values, weights, 0, count, same);
+        store_gate(sum, multiplier, shift, adds, sums, vctp32q(1));
+        weights += count;
+        starts++;
+        sums++;
     }
 #else
     for (int32_t r = 0; r < rows; r++)

@@ -14,17 +14,26 @@
 static inline int32x4_t
 helia_nn_dot_rows_s8(const int8_t *values, const int8_t *rows, int32_t stride, int32_t count, const int32_t starts[4])
 {
-    const int8_t *const row1 = rows + stride, *const row2 = row1 + stride, *const row3 = row2 + stride;
+    const int8_t *row1 = rows + stride, *row2 = row1 + stride, *row3 = row2 + stride;
     int32_t sum0 = starts[0], sum1 = starts[1], sum2 = starts[2], sum3 = starts[3];
-    for (int32_t i = 0; i < count; i += 16)
-    {
-        const mve_pred16_t valid = vctp8q((uint32_t)(count - i));
-        const int8x16_t now = vldrbq_z_s8(values + i, valid);
-        sum0 = vmladavaq_s8(sum0, now, vldrbq_z_s8(rows + i, valid));
-        sum1 = vmladavaq_s8(sum1, now, vldrbq_z_s8(row1 + i, valid));
-        sum2 = vmladavaq_s8(sum2, now, vldrbq_z_s8(row2 + i, valid));
-        sum3 = vmladavaq_s8(sum3, now, vldrbq_z_s8(row3 + i, valid));
-    }
+    /* Loads and multiplications alternate, as they have a pipeline each; VMLADAV wants sums in registers of even numbers. */
+    __asm volatile("wlstp.8 lr, %[count], 2f\n"
+                   "1:\n\t"
+                   "vldrb.8 q0, [%[values]], #16\n\t"
+                   "vldrb.8 q1, [%[rows]], #16\n\t"
+                   "vldrb.8 q2, [%[row1]], #16\n\t"
+                   "vmladava.s8 %[sum0], q0, q1\n\t"
+                   "vldrb.8 q3, [%[row2]], #16\n\t"
+                   "vmladava.s8 %[sum1], q0, q2\n\t"
+                   "vldrb.8 q1, [%[row3]], #16\n\t"
+                   "vmladava.s8 %[sum2], q0, q3\n\t"
+                   "vmladava.s8 %[sum3], q0, q1\n\t"
+                   "letp lr, 1b\n"
+                   "2:\n\t"
+                   : [sum0] "+Te"(sum0), [sum1] "+Te"(sum1), [sum2] "+Te"(sum2), [sum3] "+Te"(sum3), [values] "+r"(values),
+                     [rows] "+r"(rows), [row1] "+r"(row1), [row2] "+r"(row2), [row3] "+r"(row3)
+                   : [count] "r"(count)
+                   : HELIA_NN_PREDICATE "q0", "q1", "q2", "q3", "lr", "memory");
     int32x4_t sums = vdupq_n_s32(sum0);
     sums = vsetq_lane_s32(sum1, sums, 1);
     sums = vsetq_lane_s32(sum2, sums, 2);
