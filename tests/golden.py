@@ -22,6 +22,7 @@ INT8_LAYERS = (
 SUPPORTED = (
     *INT8_LAYERS,
     "test_conv_model",
+    "trained_lstm_int8",
     "mltk_anomaly_detection",
     "mww_hey_jarvis",
     "call_once_mul",
@@ -55,6 +56,8 @@ FLOAT = (
     "q_conv_fc_mnist_fp16w",
     "q_conv_fc_mnist_weight_only_wi4_afp32",
     "redux_precision_fp16",
+    "trained_lstm",
+    "qwen_fc_blockwise_int4",
     "mp_face_detection_short_range",
     "mp_hand_recrop",
 )

@@ -170,6 +170,33 @@ class SvdfAttributes:
 
 
 @dataclass(frozen=True)
+class LstmAttributes:
+    """Options of UNIDIRECTIONAL_SEQUENCE_LSTM.
+
+    Attributes:
+        activation: Function of the candidate cell values and of the cell state.
+        cell_clip: Limit of the cell state's magnitude; 0 for none.
+        proj_clip: Limit of a projection's magnitude; 0 for none.
+        time_major: Whether steps come before batches in the shapes of input and output.
+        diagonal: Whether the recurrent weights are diagonals.
+    """
+
+    activation: Activation
+    cell_clip: float
+    proj_clip: float
+    time_major: bool
+    diagonal: bool
+
+
+@dataclass(frozen=True)
+class BatchMatMulAttributes:
+    """Options of BATCH_MATMUL: whether the last two dimensions of a side are swapped first."""
+
+    adj_x: bool
+    adj_y: bool
+
+
+@dataclass(frozen=True)
 class VariableAttributes:
     """Options of VAR_HANDLE: handles of one name stand for one variable."""
 

@@ -48,6 +48,21 @@ class Quantization:
 
 
 @dataclass(frozen=True, eq=False)
+class Blocks:
+    """Quantization by blocks along the last dimension, ``real = scale * (quantized - zero_point)``.
+
+    Attributes:
+        scales: One scale for each block, float16 or float32, in the tensor's shape with blocks in the last dimension.
+        zero_points: As many zero points.
+        size: Elements of a block.
+    """
+
+    scales: NDArray[Any]
+    zero_points: NDArray[Any]
+    size: int
+
+
+@dataclass(frozen=True, eq=False)
 class Tensor:
     """A value of the graph.
 
@@ -60,6 +75,7 @@ class Tensor:
         data: The payload of a constant in ``shape``, int4 values as int8, or None for a computed tensor. Never written
             to.
         is_variable: Whether the tensor keeps its value from one inference to the next.
+        blocks: Quantization by blocks, which ``quantization`` cannot state; None for the ordinary forms.
     """
 
     id: str
@@ -69,6 +85,7 @@ class Tensor:
     quantization: Quantization | None = None
     data: NDArray[Any] | None = None
     is_variable: bool = False
+    blocks: Blocks | None = None
 
     @property
     def is_constant(self) -> bool:

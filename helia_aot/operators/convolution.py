@@ -42,7 +42,7 @@ class Convolution:
 
     support = (
         Support(
-            ("int8",), "constant weights with zero point 0, per tensor or per channel; no groups"
+            ("int8",), "constant weights with zero point 0, per tensor or per channel; groups too"
         ),
     )
 
@@ -64,11 +64,7 @@ class Convolution:
         channels = weights.shape[0]
         reasons += checks.check_filter(weights, axis=0, channels=channels)
         reasons += checks.check_bias(rest[0] if rest else None, channels)
-        if source.shape[3] != weights.shape[3]:
-            reasons.append(
-                f"filter reads {weights.shape[3]} of {source.shape[3]} input channels; "
-                "grouped convolutions are not supported"
-            )
+        reasons += check_groups(source, weights)
         geometry = window(operator.attributes, source.shape, *weights.shape[1:3])
         reasons += check_output(output, geometry, channels)
         return reasons
@@ -83,6 +79,10 @@ class Convolution:
         """Gives the ``kernel`` knob, which exists for every int8 convolution."""
         source, weights = graph.tensor(operator.inputs[0]), graph.tensor(operator.inputs[1])
         geometry = window(operator.attributes, source.shape, *weights.shape[1:3])
+        if source.shape[3] != weights.shape[3]:
+            reason = f"no direct entry takes groups; both values call {GENERAL}"
+            entries = {"specialized": GENERAL, "generic": GENERAL}
+            return {"kernel": KnobDomain("kernel", entries, applicable=False, reason=reason)}
         return {"kernel": kernel_domain(geometry, weights.shape[3], weights.shape[0], target)}
 
     def lower(
@@ -93,6 +93,14 @@ class Convolution:
         assert weights.data is not None
         entry = self.domains(graph, operator, target)["kernel"].entries[choices["kernel"]]
         return lower_convolution(graph, operator, Constant(weights.id, weights.data), entry, target)
+
+
+def check_groups(source: Tensor, weights: Tensor) -> list[str]:
+    """Checks that the filter reads all input channels, or an equal part of them for each group of output channels."""
+    channels, depth = source.shape[3], weights.shape[3]
+    if depth < 1 or channels % depth or weights.shape[0] % (channels // depth):
+        return [f"filter shape {list(weights.shape)} does not fit {channels} input channels"]
+    return []
 
 
 def check_output(output: Tensor, geometry: Window, channels: int) -> list[str]:
@@ -254,7 +262,7 @@ def lower_convolution(
         name, source.quantization, filters.quantization, output.quantization, c_out
     )
     shapes = {
-        "input_dims": (geometry.batches, geometry.in_h, geometry.in_w, c_in),
+        "input_dims": (geometry.batches, geometry.in_h, geometry.in_w, source.shape[3]),
         "filter_dims": (c_out, filter_h, filter_w, c_in),
         "output_dims": (geometry.batches, geometry.out_h, geometry.out_w, c_out),
     }

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from helia_aot.operators.batch_matmul import FloatBatchMatMul
+from helia_aot.operators.blockwise import BlockwiseFullyConnected, ByWeights
 from helia_aot.operators.float_functions import (
     FUNCTIONS,
     FloatArithmetic,
@@ -29,16 +31,20 @@ from helia_aot.operators.float_maps import (
     FloatSoftmax,
 )
 from helia_aot.operators.floating import FLOAT16, FLOAT32, FloatType
+from helia_aot.operators.lstm import FloatLstm
 from helia_aot.operators.spec import OperatorFamily
+from helia_aot.operators.svdf import FloatSvdf
+from helia_aot.operators.transpose_convolution import FloatTransposeConvolution
 
 
 def _families(kind: FloatType) -> dict[str, OperatorFamily]:
     return {
         "ADD": FloatBinary(kind, "add"),
         "AVERAGE_POOL_2D": FloatPooling(kind, "arm_avg_pool"),
+        "BATCH_MATMUL": FloatBatchMatMul(kind),
         "CONV_2D": FloatConvolution(kind),
         "DEPTHWISE_CONV_2D": FloatDepthwise(kind),
-        "FULLY_CONNECTED": FloatFullyConnected(kind),
+        "FULLY_CONNECTED": ByWeights(FloatFullyConnected(kind), BlockwiseFullyConnected(kind)),
         "HARD_SWISH": FloatFunction(kind, "hard_swish"),
         "LOGISTIC": FloatFunction(kind, "logistic"),
         "MAXIMUM": FloatSelection(kind, "maximum"),
@@ -51,6 +57,7 @@ def _families(kind: FloatType) -> dict[str, OperatorFamily]:
         "RELU_N1_TO_1": FloatClamp(kind, "RELU_N1_TO_1"),
         "SOFTMAX": FloatSoftmax(kind),
         "SUB": FloatBinary(kind, "sub"),
+        "SVDF": FloatSvdf(kind),
         "TANH": FloatFunction(kind, "tanh"),
         "LEAKY_RELU": FloatLeakyRelu(kind),
         "LOG_SOFTMAX": FloatLogSoftmax(kind),
@@ -62,6 +69,8 @@ def _families(kind: FloatType) -> dict[str, OperatorFamily]:
         **{
             name: FloatReduction(kind, name) for name in ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN")
         },
+        "TRANSPOSE_CONV": FloatTransposeConvolution(kind),
+        "UNIDIRECTIONAL_SEQUENCE_LSTM": FloatLstm(kind),
     }
 
 

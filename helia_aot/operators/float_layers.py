@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from helia_aot.ir.attributes import ConvolutionAttributes
-from helia_aot.ir.graph import Graph, Operator
+from helia_aot.ir.graph import Graph, Operator, Tensor
 from helia_aot.kernels.manifest import scratch_bytes
 from helia_aot.operators import checks
-from helia_aot.operators.convolution import check_output
+from helia_aot.operators.convolution import check_groups, check_output
 from helia_aot.operators.floating import (
     FLOAT16,
     PACKED_FORMAT,
@@ -54,7 +54,7 @@ class FloatConvolution:
     @property
     def support(self) -> tuple[Support, ...]:
         """What the family takes."""
-        return self._kind.support("constant weights; no groups")
+        return self._kind.support("constant weights; groups too")
 
     def problems(self, graph: Graph, operator: Operator) -> list[str]:
         """Lists why the convolution cannot be compiled."""
@@ -69,11 +69,9 @@ class FloatConvolution:
         reasons += self._kind.check_bias(rest[0] if rest else None, channels)
         if reasons:
             return reasons
-        if source.shape[3] != weights.shape[3]:
-            return [
-                f"filter reads {weights.shape[3]} of {source.shape[3]} input channels; "
-                "grouped float convolutions are not supported"
-            ]
+        reasons = check_groups(source, weights)
+        if reasons:
+            return reasons
         geometry = window(operator.attributes, source.shape, *weights.shape[1:3])
         return check_output(graph.tensor(operator.outputs[0]), geometry, channels)
 
@@ -86,7 +84,7 @@ class FloatConvolution:
         """Gives ``accumulation``, which exists for FP16 convolutions with a 1x1 filter."""
         source, weights = graph.tensor(operator.inputs[0]), graph.tensor(operator.inputs[1])
         geometry = window(operator.attributes, source.shape, *weights.shape[1:3])
-        if self._kind is not FLOAT16 or not is_pointwise(geometry):
+        if self._kind is not FLOAT16 or not is_pointwise(geometry) or _has_groups(source, weights):
             return {}
         return accumulation(
             f"arm_convolve_1x1_nhwc_{self._kind.suffix}",
@@ -101,7 +99,7 @@ class FloatConvolution:
         """Gives ``weight_layout`` for 1x1 convolutions."""
         source, weights = graph.tensor(operator.inputs[0]), graph.tensor(operator.inputs[1])
         geometry = window(operator.attributes, source.shape, *weights.shape[1:3])
-        if not is_pointwise(geometry):
+        if not is_pointwise(geometry) or _has_groups(source, weights):
             return {}
         return weight_layout(self._kind, geometry_rows(geometry), weights.shape[0], knobs, target)
 
@@ -109,10 +107,13 @@ class FloatConvolution:
         self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
     ) -> LoweredOperator:
         """Makes the convolution call."""
-        source, weights = graph.tensor(operator.inputs[0]), graph.tensor(operator.inputs[1]).data
+        source, filters = graph.tensor(operator.inputs[0]), graph.tensor(operator.inputs[1])
+        weights = filters.data
         assert weights is not None
         rows = geometry_rows(window(operator.attributes, source.shape, *weights.shape[1:3]))
-        packed = is_packed(self._kind, rows, weights.shape[0], choices, target)
+        packed = not _has_groups(source, filters) and is_packed(
+            self._kind, rows, weights.shape[0], choices, target
+        )
         return lower_convolution(self._kind, graph, operator, weights, packed=packed)
 
 
@@ -306,6 +307,10 @@ class FloatFullyConnected:
         )
 
 
+def _has_groups(source: Tensor, weights: Tensor) -> bool:
+    return source.shape[3] != weights.shape[3]
+
+
 def is_pointwise(geometry: Window) -> bool:
     """Says whether a convolution reads single pixels, without padding."""
     return (geometry.filter_h, geometry.filter_w, geometry.pad_h, geometry.pad_w) == (1, 1, 0, 0)
@@ -376,7 +381,8 @@ def lower_convolution(
         kind, name, graph.tensor(operator.inputs[1]), weights, packed=packed
     )
     bias = bias_of(graph, operator)
-    form = "arm_convolve_1x1_nhwc" if is_pointwise(geometry) else "arm_convolve_nhwc"
+    is_direct = is_pointwise(geometry) and c_in == source.shape[3]
+    form = "arm_convolve_1x1_nhwc" if is_direct else "arm_convolve_nhwc"
     entry = f"{form}_{kind.suffix}"
     scratch = scratch_bytes(
         entry, kernel_height=filter_h, kernel_width=filter_w, input_channels=c_in

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from helia_aot.operators.activation import Activation, LogSoftmax, Softmax
+from helia_aot.operators.batch_matmul import IntegerBatchMatMul
 from helia_aot.operators.cast import Cast
 from helia_aot.operators.comparison import Comparison, Logical, LogicalNot, Select
 from helia_aot.operators.convolution import Convolution
@@ -16,6 +17,7 @@ from helia_aot.operators.integer32 import Arithmetic32
 from helia_aot.operators.layers_s16 import ConvolutionS16, DepthwiseS16, FullyConnectedS16
 from helia_aot.operators.linear import FullyConnected
 from helia_aot.operators.look_up_choices import HardSwish, Rsqrt16
+from helia_aot.operators.lstm import IntegerLstm
 from helia_aot.operators.movement import (
     Blocks,
     BroadcastTo,
@@ -92,6 +94,7 @@ INTEGER: Final[Mapping[str, Mapping[str, OperatorFamily]]] = {
     "ABS": _integer(Activation("ABS")),
     "ADD": {**_integer(Arithmetic("add")), "int32": Arithmetic32("ADD")},
     "AVERAGE_POOL_2D": _integer(Pooling("avgpool")),
+    "BATCH_MATMUL": _integer(IntegerBatchMatMul()),
     "CONV_2D": {"int8": Convolution(), "int16": ConvolutionS16()},
     "DEPTHWISE_CONV_2D": {"int8": Depthwise(), "int16": DepthwiseS16()},
     "DIV": {"int8": Arithmetic("div"), "int32": Arithmetic32("DIV")},
@@ -131,5 +134,6 @@ INTEGER: Final[Mapping[str, Mapping[str, OperatorFamily]]] = {
     "SVDF": {"int8": Svdf()},
     "TANH": _integer(Activation("TANH")),
     "TRANSPOSE_CONV": _integer(TransposeConvolution()),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": _integer(IntegerLstm()),
 }
 """TFLite operator name -> element type of the first output -> family."""

@@ -14,6 +14,7 @@ from helia_aot.ir.quantization import activation_range, fully_connected_multipli
 from helia_aot.operators import checks
 from helia_aot.operators.convolution import (
     channel_constants,
+    check_groups,
     check_output,
     convolution_params,
     per_channel,
@@ -64,11 +65,7 @@ class ConvolutionS16(_Layer):
         channels = weights.shape[0]
         reasons += checks.check_filter(weights, axis=0, channels=channels)
         reasons += checks.check_bias(bias, channels, (DType.INT64, DType.INT32))
-        groups = source.shape[3] // weights.shape[3]
-        if groups * weights.shape[3] != source.shape[3] or channels % max(groups, 1):
-            reasons.append(
-                f"filter shape {list(weights.shape)} does not fit {source.shape[3]} input channels"
-            )
+        reasons += check_groups(source, weights)
         geometry = window(operator.attributes, source.shape, *weights.shape[1:3])
         return reasons + check_output(output, geometry, channels)
 

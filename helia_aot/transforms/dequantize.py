@@ -22,7 +22,11 @@ def can_dequantize(tensor: Tensor) -> bool:
     if tensor.dtype is DType.FLOAT16:
         return True
     quantization = tensor.quantization
-    if tensor.dtype not in QUANTIZED or quantization is None:
+    if tensor.dtype not in QUANTIZED:
+        return False
+    if tensor.blocks is not None:
+        return True
+    if quantization is None:
         return False
     if not quantization.is_per_channel:
         return True
@@ -38,11 +42,16 @@ def dequantized(tensor: Tensor) -> NDArray[Any]:
 
     Returns:
         float32 values of the same shape: half precision widened exactly, or ``scale * (value - zero point)``, rounded
-        once.
+        once, with a scale for the tensor, each channel or each block.
     """
     assert tensor.data is not None
     if tensor.dtype is DType.FLOAT16:
         return tensor.data.astype(np.float32)
+    if tensor.blocks is not None:
+        blocks = tensor.blocks
+        scales = np.repeat(blocks.scales.astype(np.float64), blocks.size, axis=-1)
+        points = np.repeat(blocks.zero_points.astype(np.int64), blocks.size, axis=-1)
+        return _real(scales, tensor.data, points)
     quantization = tensor.quantization
     assert quantization is not None
     shape = [1] * len(tensor.shape)
@@ -50,7 +59,9 @@ def dequantized(tensor: Tensor) -> NDArray[Any]:
         shape[quantization.axis] = -1
     scales = np.array(quantization.scales, np.float64).reshape(shape)
     zero_points = np.array(quantization.zero_points, np.int64).reshape(shape)
-    values: NDArray[Any] = (scales * (tensor.data.astype(np.int64) - zero_points)).astype(
-        np.float32
-    )
+    return _real(scales, tensor.data, zero_points)
+
+
+def _real(scales: NDArray[Any], data: NDArray[Any], zero_points: NDArray[Any]) -> NDArray[Any]:
+    values: NDArray[Any] = (scales * (data.astype(np.int64) - zero_points)).astype(np.float32)
     return values

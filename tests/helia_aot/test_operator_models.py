@@ -356,10 +356,9 @@ def layers(m: Layers) -> None:
         filters = m.weights((6, *kernel, c), 6)
         output = m.tensor((n, *size, 6), 0.2)
         m.op("CONV_2D", [m.x, filters, m.bias(6)], output, fused("Conv2DOptions", "relu", **window))
-        if m.is_wide:
-            groups = m.weights((6, *kernel, c // 2), 6)
-            output = m.tensor((n, *size, 6), 0.2)
-            m.op("CONV_2D", [m.x, groups], output, fused("Conv2DOptions", **window))
+        groups = m.weights((6, *kernel, c // 2), 6)
+        output = m.tensor((n, *size, 6), 0.2)
+        m.op("CONV_2D", [m.x, groups], output, fused("Conv2DOptions", **window))
         filters = m.weights((1, *kernel, 2 * c), 2 * c, axis=3)
         output = m.tensor((n, *size, 2 * c), 0.1)
         options = fused("DepthwiseConv2DOptions", DepthMultiplier=2, **window)
@@ -402,7 +401,7 @@ PARTS: tuple[Callable[[Layers], None], ...] = (
     arithmetic, activations, conversions, movement, reductions, layers,
 )  # fmt: skip
 UNTESTED = {
-    "CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM",
+    "CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM", "BATCH_MATMUL",
     "TILE", "RELU_N1_TO_1",
 }  # fmt: skip
 """Operators with tests of their own: state, or none in TFLite Micro."""

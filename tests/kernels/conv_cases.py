@@ -36,10 +36,11 @@ class ConvShape:
     bias: bool = True
     extreme: bool = False
     seed: int = 0
+    groups: int = 1
 
     @property
     def depth(self) -> int:
-        return self.kernel[0] * self.kernel[1] * self.cin
+        return self.kernel[0] * self.kernel[1] * self.cin // self.groups
 
 
 def same(**fields) -> ConvShape:
@@ -83,7 +84,9 @@ def conv_case(entry: str, shape: ConvShape, scratch_bytes: int) -> tuple[Case, n
     """Gives the case and its expected output."""
     rng = np.random.default_rng(shape.seed)
     x = rng.integers(-128, 128, (shape.batches, *shape.size, shape.cin)).astype(np.int8)
-    filters = rng.integers(-127, 128, (shape.cout, *shape.kernel, shape.cin)).astype(np.int8)
+    filters = rng.integers(
+        -127, 128, (shape.cout, *shape.kernel, shape.cin // shape.groups)
+    ).astype(np.int8)
     if shape.extreme and shape.seed % 2:
         x[:], filters[:] = -128, rng.choice([-127, 127], filters.shape)
     bias = rng.integers(-3000, 3000, shape.cout).astype(np.int32) if shape.bias else None
@@ -110,7 +113,7 @@ def conv_params(shape: ConvShape) -> list[int]:
     output = shape.output if shape.output != (0, 0) else shape.size
     return [
         shape.batches, *shape.size, shape.cin,
-        shape.cout, *shape.kernel, shape.cin,
+        shape.cout, *shape.kernel, shape.cin // shape.groups,
         shape.batches, *output, shape.cout,
         -shape.input_zero_point, shape.output_zero_point,
         *reversed(shape.stride), *reversed(shape.padding), *reversed(shape.dilation), *shape.activation,

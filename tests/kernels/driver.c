@@ -268,6 +268,7 @@ static int32_t run_other_buffer_sizes(const call_t *call)
 
 #include "driver_flt.h"
 #include "driver_integer.h"
+#include "driver_layers.h"
 
 #define ENTRY(name)          \
     {                        \
@@ -309,6 +310,7 @@ static const struct
     ENTRY(arm_reshape_s8),
     ALL_FLT_ENTRIES,
     INTEGER_ENTRIES,
+    LAYER_ENTRIES,
 };
 
 /* ---- memory and files: host and target ----------------------------------------------------------------------------------- */

@@ -37,6 +37,7 @@ class Conv:
     batches: int = 1
     bias: bool = True
     activation: str = "none"
+    groups: int = 1
 
     @property
     def output(self) -> tuple[int, int]:
@@ -56,16 +57,27 @@ def conv_case(entry: str, suffix: str, layer: Conv, *, packed: bool, seed: int =
     """A call of ``<entry>_<suffix>`` and its expected output."""
     rng = np.random.default_rng(seed)
     x = values(rng, (layer.batches, *layer.size, layer.cin), suffix)
-    depth = layer.kernel[0] * layer.kernel[1] * layer.cin
-    filters = values(rng, (layer.cout, *layer.kernel, layer.cin), suffix, depth**-0.5)
+    cin = layer.cin // layer.groups
+    depth = layer.kernel[0] * layer.kernel[1] * cin
+    filters = values(rng, (layer.cout, *layer.kernel, cin), suffix, depth**-0.5)
     bias = values(rng, (layer.cout,), suffix) if layer.bias else None
     limits = limits_of(suffix, layer.activation)
     found, _ = reference.patches(
         x, layer.kernel, layer.stride, layer.padding, layer.dilation, layer.output
     )
     rows = filters.reshape(layer.cout, depth)
-    want = reference.products(
-        found.reshape(-1, depth), rows, bias, suffix=suffix, packed=packed, limits=limits
+    biases = [None] * layer.groups if bias is None else np.split(bias, layer.groups)
+    parts = zip(
+        np.split(found, layer.groups, axis=-1), np.split(rows, layer.groups), biases, strict=True
+    )
+    want = np.concatenate(
+        [
+            reference.products(
+                part.reshape(-1, depth), own, start, suffix=suffix, packed=packed, limits=limits
+            )
+            for part, own, start in parts
+        ],
+        axis=-1,
     )
     params = [
         *x.shape, *filters.shape, layer.batches, *layer.output, layer.cout, *_pairs(layer), *bits(*limits), int(packed),

@@ -96,11 +96,20 @@ def padded_patches(x, kernel, stride, padding, dilation, output, fill):
 def conv_s8(x, filters, bias, *, input_offset, output_offset, stride, padding, dilation, output, multiplier, shift,
             activation):  # fmt: skip
     """Convolution; ``filters`` [CO, KH, KW, CI], pairs (height, width), ``output`` the output's height and width."""
-    co, kh, kw, _ = filters.shape
+    co, kh, kw, ci = filters.shape
+    groups = x.shape[3] // ci
     patches = padded_patches(
         x.astype(np.int64), (kh, kw), stride, padding, dilation, output, -input_offset
     )
-    acc = np.einsum("nyxhwc,ohwc->nyxo", patches + input_offset, filters.astype(np.int64))
+    parts = [
+        np.einsum("nyxhwc,ohwc->nyxo", part, own.astype(np.int64))
+        for part, own in zip(
+            np.split(patches + input_offset, groups, axis=-1),
+            np.split(filters, groups),
+            strict=True,
+        )
+    ]
+    acc = np.concatenate(parts, axis=-1)
     acc = acc + (0 if bias is None else bias.astype(np.int64))
     assert acc.shape[-1] == co
     return requantize(acc, multiplier, shift, output_offset, activation)

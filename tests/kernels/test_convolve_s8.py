@@ -54,6 +54,19 @@ def test_convolve_s8_fixed_shapes():
     check("arm_convolve_s8", FIXED)
 
 
+GROUPED = [
+    *variants(same, size=(4, 5), cin=6, cout=9, groups=3, kernel=(3, 3)),
+    *variants(same, size=(5, 4), cin=4, cout=4, groups=4, kernel=(3, 2), stride=(2, 1), batches=2),
+    *variants(same, size=(6, 6), cin=34, cout=10, groups=2, kernel=(3, 3), dilation=(2, 2)),
+    *variants(valid, size=(3, 3), cin=32, cout=16, groups=2, kernel=(1, 1)),
+    same(size=(4, 4), cin=16, cout=8, groups=2, kernel=(3, 3), extreme=True, seed=3),
+]  # fmt: skip
+
+
+def test_convolve_s8_groups():
+    check("arm_convolve_s8", GROUPED)
+
+
 @BATCH
 @given(batch(conv_shapes()))
 def test_convolve_s8(shapes):

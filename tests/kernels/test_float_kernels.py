@@ -61,6 +61,31 @@ def test_convolution(target: str, suffix: str) -> None:
 
 
 @typed
+def test_convolution_in_groups(target: str, suffix: str) -> None:
+    layers = [
+        Conv(size=(4, 5), cin=6, cout=9, groups=3, kernel=(3, 3), padding=(1, 1)),
+        Conv(
+            size=(5, 6),
+            cin=4,
+            cout=4,
+            groups=4,
+            kernel=(3, 2),
+            stride=(2, 1),
+            batches=2,
+            bias=False,
+        ),
+        Conv(
+            size=(6, 6), cin=18, cout=10, groups=2, kernel=(3, 3), dilation=(2, 2), padding=(2, 2)
+        ),
+        Conv(size=(2, 3), cin=8, cout=6, groups=2, activation="relu"),
+    ]
+    check(target, suffix, [
+        conv_case("arm_convolve_nhwc", suffix, layer, packed=False, seed=seed)
+        for seed, layer in enumerate(layers)
+    ])  # fmt: skip
+
+
+@typed
 def test_pointwise_convolution(target: str, suffix: str) -> None:
     layers = [
         Conv(size=(3, 5), cin=cin, cout=cout, activation=act, batches=batches)

@@ -11,6 +11,7 @@ import tflite
 from helia_aot.ir.attributes import (
     Activation,
     AxisAttributes,
+    BatchMatMulAttributes,
     BinaryAttributes,
     BlockAttributes,
     CallAttributes,
@@ -18,6 +19,7 @@ from helia_aot.ir.attributes import (
     FullyConnectedAttributes,
     GeluAttributes,
     LeakyReluAttributes,
+    LstmAttributes,
     MirrorPadAttributes,
     Padding,
     PoolAttributes,
@@ -231,6 +233,24 @@ def _svdf(table: Any) -> SvdfAttributes:
     return SvdfAttributes(options.Rank(), _activation(options.FusedActivationFunction()))
 
 
+def _lstm(table: Any) -> LstmAttributes:
+    options = _options(tflite.UnidirectionalSequenceLSTMOptions, table)
+    return LstmAttributes(
+        activation=_activation(options.FusedActivationFunction()),
+        cell_clip=float(options.CellClip()),
+        proj_clip=float(options.ProjClip()),
+        time_major=bool(options.TimeMajor()),
+        diagonal=bool(options.DiagonalRecurrentTensors()),
+    )
+
+
+def _batch_matmul(table: Any) -> BatchMatMulAttributes:
+    if table is None:
+        return BatchMatMulAttributes(adj_x=False, adj_y=False)
+    options = _options(tflite.BatchMatMulOptions, table)
+    return BatchMatMulAttributes(bool(options.AdjX()), bool(options.AdjY()))
+
+
 def _var_handle(table: Any) -> VariableAttributes:
     options = _options(tflite.VarHandleOptions, table)
     parts = [
@@ -247,6 +267,7 @@ def _call_once(table: Any) -> CallAttributes:
 _DECODERS: Final[dict[str, Callable[[Any], Any]]] = {
     "ADD": _binary(tflite.AddOptions),
     "AVERAGE_POOL_2D": _pool,
+    "BATCH_MATMUL": _batch_matmul,
     "CALL_ONCE": _call_once,
     "CONCATENATION": _concatenation,
     "CONV_2D": _convolution,
@@ -274,6 +295,7 @@ _DECODERS: Final[dict[str, Callable[[Any], Any]]] = {
     "SUM": _reducer,
     "SVDF": _svdf,
     "TRANSPOSE_CONV": _transpose_conv,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": _lstm,
     "UNPACK": _unpack,
     "VAR_HANDLE": _var_handle,
 }

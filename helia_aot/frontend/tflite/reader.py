@@ -8,7 +8,7 @@ families to say. Operators that no decoder knows keep ``attributes=None``, so th
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,12 +19,16 @@ from flatbuffers.number_types import Int32Flags
 from helia_aot.errors import ModelError, Problem
 from helia_aot.frontend.tflite.decoders import decode_attributes
 from helia_aot.ir.dtypes import DType
-from helia_aot.ir.graph import Graph, Operator, Quantization, Tensor
+from helia_aot.ir.graph import Blocks, Graph, Operator, Quantization, Tensor
 
 _IDENTIFIER: Final = b"TFL3"
 _SCHEMA_VERSION: Final = 3
 # Slot of OperatorCode.builtin_code in the flatbuffer's table (field 3 of the schema).
 _BUILTIN_CODE_SLOT: Final = 10
+# Kind of QuantizationParameters.details, and the slots of its fields: scales, zero points (both tensors; -1 is none)
+# and block size. The tflite package does not know the table.
+_BLOCKWISE: Final = 2
+_BLOCK_SLOTS: Final = (4, 6, 8)
 # What the flatbuffers library and numpy raise when offsets of a damaged file point into nowhere.
 _DAMAGE: Final = (
     struct.error,
@@ -148,6 +152,10 @@ class _Reader:
         tensors = {
             str(i): self._tensor(subgraph.Tensors(i), i) for i in range(subgraph.TensorsLength())
         }
+        for i in range(subgraph.TensorsLength()):
+            blocks = self._blocks(subgraph.Tensors(i).Quantization(), i, tensors)
+            if blocks is not None:
+                tensors[str(i)] = replace(tensors[str(i)], blocks=blocks)
         operators = tuple(
             self._operator(subgraph.Operators(i), i, tensors)
             for i in range(subgraph.OperatorsLength())
@@ -196,6 +204,35 @@ class _Reader:
         if len(points) != len(scales):
             self._problem(f"tensor {index}", f"{len(scales)} scales, but {len(points)} zero points")
         return Quantization(scales, points, raw.QuantizedDimension())
+
+    def _blocks(self, raw: Any, index: int, tensors: dict[str, Tensor]) -> Blocks | None:
+        """Gives a tensor's quantization by blocks, whose scales are another tensor."""
+        if raw is None or raw.DetailsType() != _BLOCKWISE or raw.Details() is None:
+            return None
+        table = raw.Details()
+        offsets = [table.Offset(slot) for slot in _BLOCK_SLOTS]
+        scales_id, zeros_id, size = (
+            int(table.Get(Int32Flags, offset + table.Pos)) if offset else 0 for offset in offsets
+        )
+        shape = tensors[str(index)].shape
+        scales = tensors.get(str(scales_id))
+        zeros = tensors.get(str(zeros_id)) if zeros_id >= 0 else None
+        fits = bool(shape) and size > 0 and shape[-1] % size == 0
+        wanted = (*shape[:-1], shape[-1] // size) if fits else ()
+        if (
+            scales is None
+            or scales.data is None
+            or scales.shape != wanted
+            or scales.dtype not in (DType.FLOAT16, DType.FLOAT32)
+            or (zeros_id >= 0 and (zeros is None or zeros.data is None or zeros.shape != wanted))
+        ):
+            self._problem(
+                f"tensor {index}",
+                f"blocks of {size} with scales in tensor {scales_id} do not fit its shape {list(shape)}",
+            )
+            return None
+        given = None if zeros is None else zeros.data
+        return Blocks(scales.data, np.zeros(wanted, np.int32) if given is None else given, size)
 
     def _constant(self, raw: Any, index: int, shape: tuple[int, ...], dtype: DType) -> Any:
         number = raw.Buffer()

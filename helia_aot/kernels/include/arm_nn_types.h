@@ -224,4 +224,35 @@ typedef struct
     cmsis_nn_activation activation;
 } helia_nn_svdf_params;
 
+/** Parameters of helia_nn_batch_matmul_*(); float entries read the first two only. */
+typedef struct
+{
+    int32_t adj_x; /**< Whether the left side is [depth, rows]; else [rows, depth]. */
+    int32_t adj_y; /**< Whether the right side is [columns, depth]; else [depth, columns]. */
+    int32_t lhs_offset; /**< Minus the zero point of the left side. */
+    int32_t rhs_offset; /**< Minus the zero point of the right side. */
+    int32_t output_offset; /**< The output zero point. */
+    cmsis_nn_activation activation;
+} helia_nn_bmm_params;
+
+/** Parameters of helia_nn_lstm_s8() and helia_nn_lstm_s16(). */
+typedef struct
+{
+    int32_t batches;
+    int32_t steps;
+    int32_t inputs;      /**< Numbers of a batch in each step. */
+    int32_t units;       /**< Outputs of a batch in each step, and cells. */
+    int32_t time_major;  /**< Whether steps come before batches in input and output; else 0. */
+    int32_t forget_multiplier; /**< Forget gate times cell to cell. */
+    int32_t forget_shift;
+    int32_t input_multiplier; /**< Input gate times candidate to cell. */
+    int32_t input_shift;
+    int32_t output_multiplier; /**< Output gate times tanh of the cell to output. */
+    int32_t output_shift;
+    int32_t output_offset;    /**< The output zero point. */
+    int32_t tanh_multiplier;  /**< Of the cell, as in arm_tanh_s16(). */
+    int32_t tanh_left_shift;
+    cmsis_nn_activation cell; /**< Limits of the cell. */
+} helia_nn_lstm_params;
+
 #endif /* ARM_NN_TYPES_H */

@@ -79,4 +79,34 @@ HELIA_NN_PARAMETERS(f16, float16_t)
 
 #undef HELIA_NN_PARAMETERS
 
+/** Parameters of helia_nn_fully_connected_blockwise_*(). */
+typedef struct
+{
+    int32_t rows;     /**< Rows of input and output. */
+    int32_t depth;    /**< Numbers in a row of the input; a multiple of the block. */
+    int32_t channels; /**< Numbers in a row of the output. */
+    int32_t block;    /**< Weights that share a scale; a multiple of eight. */
+} helia_nn_blockwise_params;
+
+/** Parameters of helia_nn_lstm_f32() and helia_nn_lstm_f16(). */
+typedef struct
+{
+    int32_t batches;
+    int32_t steps;
+    int32_t inputs;      /**< Numbers of a batch in each step. */
+    int32_t units;       /**< Outputs of a batch in each step, and cells. */
+    int32_t time_major;  /**< Whether steps come before batches in input and output; else 0. */
+    float32_t cell_clip; /**< Limit of a cell's magnitude; 0 for none. */
+} helia_nn_lstm_params_flt;
+
+/** Parameters of helia_nn_svdf_f32() and helia_nn_svdf_f16(). */
+typedef struct
+{
+    int32_t batches;
+    int32_t inputs; /**< Numbers in each batch. */
+    int32_t units;  /**< Outputs of each batch. */
+    int32_t rank;   /**< Filters of a unit. */
+    int32_t memory; /**< Entries that each filter remembers. */
+} helia_nn_svdf_params_flt;
+
 #endif /* ARM_NN_TYPES_FLT_H */

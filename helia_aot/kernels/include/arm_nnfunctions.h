@@ -31,6 +31,9 @@ extern "C" {
 /**
  * Convolution of any shape: stride, dilation, padding, batch. Output and accumulation are exact (double rounding).
  *
+ * Where the input has a multiple of the filter's channels, output channels are in as many groups, each of which reads its own part
+ * of the input channels.
+ *
  * @param ctx          Scratch of arm_convolve_s8_get_buffer_size() bytes, 4-byte aligned.
  * @param upscale_dims NULL, or extents {1, 1, 1, 1}: input upscaling is not supported (ARM_CMSIS_NN_ARG_ERROR).
  */
@@ -1475,6 +1478,83 @@ arm_cmsis_nn_status helia_nn_svdf_s16(const helia_nn_svdf_params *params,
                                       const int32_t *bias,
                                       int16_t *state,
                                       int8_t *output);
+
+/**
+ * LSTM over a sequence, with int8 numbers and an int16 cell. Not in ns-cmsis-nn, whose LSTM starts every call from zeros: there the
+ * output of the last step is not read as the state of the first step of the next call.
+ *
+ * Gates are in the order input, forget, output, candidate. The sum of a gate is the requantised product with the input (Q3.12)
+ * plus the requantised product with the hidden state.
+ *
+ * @param ctx            Scratch for 4 * units int16 numbers.
+ * @param gates          int32 numbers, four of each: multipliers and shifts of the input's products, then those of the hidden
+ *                       state's.
+ * @param input_weights  [4, units, inputs].
+ * @param input_sums     [4, units]: bias minus the input zero point times the sum of a row's weights.
+ * @param hidden_weights [4, units, units].
+ * @param hidden_sums    [4, units]: the same of the hidden state, without a bias.
+ * @param hidden         [batches, units], kept from call to call; quantised as the output.
+ * @param cell           [batches, units], kept from call to call; its scale is a power of two.
+ */
+arm_cmsis_nn_status helia_nn_lstm_s8(const cmsis_nn_context *ctx,
+                                     const helia_nn_lstm_params *params,
+                                     const int32_t *gates,
+                                     const int8_t *input,
+                                     const int8_t *input_weights,
+                                     const int32_t *input_sums,
+                                     const int8_t *hidden_weights,
+                                     const int32_t *hidden_sums,
+                                     int8_t *hidden,
+                                     int16_t *cell,
+                                     int8_t *output);
+
+/**
+ * LSTM over int16 numbers; otherwise as helia_nn_lstm_s8(), with products requantised as in arm_fully_connected_s16().
+ *
+ * @param bias [4, units].
+ */
+arm_cmsis_nn_status helia_nn_lstm_s16(const cmsis_nn_context *ctx,
+                                      const helia_nn_lstm_params *params,
+                                      const int32_t *gates,
+                                      const int16_t *input,
+                                      const int8_t *input_weights,
+                                      const int64_t *bias,
+                                      const int8_t *hidden_weights,
+                                      int16_t *hidden,
+                                      int16_t *cell,
+                                      int16_t *output);
+
+/**
+ * Matrix products of two tensors, batch by batch; w and c of the extents are the matrices, n and h the batches, which are 1 where a
+ * side is the same for all batches of the output. Not in ns-cmsis-nn: its entries take a right side that is [columns, depth] only,
+ * so that another operator would have to swap one that is computed.
+ *
+ * @param ctx Scratch: columns int32 numbers, then columns * depth bytes unless adj_y, then rows * depth bytes if adj_x;
+ *            both counts of bytes are multiples of four.
+ */
+arm_cmsis_nn_status helia_nn_batch_matmul_s8(const cmsis_nn_context *ctx,
+                                             const helia_nn_bmm_params *params,
+                                             const cmsis_nn_per_tensor_quant_params *quant_params,
+                                             const cmsis_nn_dims *lhs_dims,
+                                             const int8_t *lhs,
+                                             const cmsis_nn_dims *rhs_dims,
+                                             const int8_t *rhs,
+                                             const cmsis_nn_dims *output_dims,
+                                             int8_t *output);
+
+/**
+ * As helia_nn_batch_matmul_s8() for int16 numbers with zero point 0; requantisation as in arm_convolve_s16() with an int64 bias. The
+ * scratch holds the swapped sides only, with an even count of numbers each.
+ */
+arm_cmsis_nn_status helia_nn_batch_matmul_s16(const cmsis_nn_context *ctx,
+                                              const helia_nn_bmm_params *params,
+                                              const cmsis_nn_per_tensor_quant_params *quant_params,
+                                              const cmsis_nn_dims *lhs_dims,
+                                              const int16_t *lhs,
+                                              const cmsis_nn_dims *rhs_dims,
+                                              const int16_t *rhs,
+                                              const cmsis_nn_dims *output_dims,
+                                              int16_t *output);
 
 #ifdef __cplusplus
 }

@@ -29,7 +29,8 @@
 extern "C" {
 #endif
 
-/** Convolution of any stride, dilation, padding and batch; the filter's channels are the input's.
+/** Convolution of any stride, dilation, padding and batch. Where the input has a multiple of the filter's channels, output
+ * channels are in as many groups, each of which reads its own part of the input channels; their weights are not packed.
  * @param ctx Scratch of 4 * K_H * K_W * C_IN elements, aligned to an element. */
 arm_cmsis_nn_status arm_convolve_nhwc_f32(
     const cmsis_nn_context *ctx,
@@ -272,6 +273,95 @@ arm_cmsis_nn_status helia_nn_resize_bilinear_f32(
     const float32_t *column_weights,
     float32_t *output,
     const cmsis_nn_dims *output_dims);
+
+/**
+ * LSTM over a sequence. Not in ns-cmsis-nn, whose LSTM starts every call from zeros: there the output of the last step is not read
+ * as the state of the first step of the next call.
+ *
+ * Gates are in the order input, forget, output, candidate.
+ *
+ * @param ctx            Scratch for 8 * units numbers.
+ * @param input_weights  [4, units, inputs].
+ * @param bias           [4, units].
+ * @param hidden_weights [4, units, units].
+ * @param hidden         [batches, units], kept from call to call.
+ * @param cell           [batches, units], kept from call to call.
+ */
+arm_cmsis_nn_status helia_nn_lstm_f32(const cmsis_nn_context *ctx,
+                                      const helia_nn_lstm_params_flt *params,
+                                      const float32_t *input,
+                                      const float32_t *input_weights,
+                                      const float32_t *bias,
+                                      const float32_t *hidden_weights,
+                                      float32_t *hidden,
+                                      float32_t *cell,
+                                      float32_t *output);
+
+/**
+ * Matrix products of two tensors, as helia_nn_batch_matmul_s8() of arm_nnfunctions.h; the products of a row are added up as in
+ * arm_fully_connected_nhwc_f32().
+ *
+ * @param ctx Scratch: columns * depth numbers unless adj_y, then rows * depth numbers if adj_x.
+ */
+arm_cmsis_nn_status helia_nn_batch_matmul_f32(const cmsis_nn_context *ctx,
+                                              const helia_nn_bmm_params *params,
+                                              const cmsis_nn_dims *lhs_dims,
+                                              const float32_t *lhs,
+                                              const cmsis_nn_dims *rhs_dims,
+                                              const float32_t *rhs,
+                                              const cmsis_nn_dims *output_dims,
+                                              float32_t *output);
+
+/**
+ * Transpose convolution; `padding` is what is cut off above and on the left. Dilation and weight format are not read.
+ *
+ * The phase of an output is (row + padding) modulo the stride, and so for columns. The taps k = phase, phase + stride, ... of the
+ * filter reach the outputs of a phase, in an axis that has none one tap with zero weights.
+ *
+ * @param ctx    Scratch for the most taps of a phase times C_IN numbers.
+ * @param filter For each phase of the rows, for each phase of the columns: [C_OUT, taps, taps, C_IN], taps from the last one to the
+ *               first, which is the order of the inputs that they meet.
+ */
+arm_cmsis_nn_status helia_nn_transpose_conv_f32(const cmsis_nn_context *ctx,
+                                                const cmsis_nn_conv_params_f32 *conv_params,
+                                                const cmsis_nn_dims *input_dims,
+                                                const float32_t *input,
+                                                const cmsis_nn_dims *filter_dims,
+                                                const float32_t *filter,
+                                                const float32_t *bias,
+                                                const cmsis_nn_dims *output_dims,
+                                                float32_t *output);
+
+/**
+ * SVDF; the state moves on by one entry.
+ *
+ * @param ctx          Scratch for units * rank numbers.
+ * @param weights_time [filters, memory].
+ * @param state        [batches, filters, memory], kept from call to call.
+ */
+arm_cmsis_nn_status helia_nn_svdf_f32(const cmsis_nn_context *ctx,
+                                      const helia_nn_svdf_params_flt *params,
+                                      const cmsis_nn_activation_f32 *activation,
+                                      const float32_t *input,
+                                      const float32_t *weights_feature,
+                                      const float32_t *weights_time,
+                                      const float32_t *bias,
+                                      float32_t *state,
+                                      float32_t *output);
+
+/**
+ * Fully connected layer with int4 weights that are scaled by blocks along a row. Not in ns-cmsis-nn. Computed in single precision.
+ *
+ * @param weights [channels, depth] with two weights in a byte, the low half first.
+ * @param scales  [channels, depth / block].
+ */
+arm_cmsis_nn_status helia_nn_fully_connected_blockwise_f32(const helia_nn_blockwise_params *params,
+                                                           const cmsis_nn_activation_f32 *activation,
+                                                           const float32_t *input,
+                                                           const int8_t *weights,
+                                                           const float32_t *scales,
+                                                           const float32_t *bias,
+                                                           float32_t *output);
 
 #if defined(HELIA_NN_FLOAT16)
 
@@ -534,6 +624,61 @@ arm_cmsis_nn_status helia_nn_quantize_f16_s16(
 /** As arm_dequantize_s16_f32(), rounded once more. Not in ns-cmsis-nn. */
 arm_cmsis_nn_status helia_nn_dequantize_s16_f16(
     const int16_t *input, float16_t *output, int32_t size, int32_t zero_point, float32_t scale);
+
+/** LSTM over a sequence, as helia_nn_lstm_f32(); products, gates and cells are rounded to half precision. */
+arm_cmsis_nn_status helia_nn_lstm_f16(const cmsis_nn_context *ctx,
+                                      const helia_nn_lstm_params_flt *params,
+                                      const float16_t *input,
+                                      const float16_t *input_weights,
+                                      const float16_t *bias,
+                                      const float16_t *hidden_weights,
+                                      float16_t *hidden,
+                                      float16_t *cell,
+                                      float16_t *output);
+
+/**
+ * Matrix products of two tensors, as helia_nn_batch_matmul_f32(); additions as in arm_fully_connected_nhwc_f16() with the standard
+ * layout. Counts of numbers in the scratch are even.
+ */
+arm_cmsis_nn_status helia_nn_batch_matmul_f16(const cmsis_nn_context *ctx,
+                                              const helia_nn_bmm_params *params,
+                                              const cmsis_nn_dims *lhs_dims,
+                                              const float16_t *lhs,
+                                              const cmsis_nn_dims *rhs_dims,
+                                              const float16_t *rhs,
+                                              const cmsis_nn_dims *output_dims,
+                                              float16_t *output);
+
+/** As helia_nn_transpose_conv_f32(); additions as in arm_convolve_nhwc_f16() with the standard layout. */
+arm_cmsis_nn_status helia_nn_transpose_conv_f16(const cmsis_nn_context *ctx,
+                                                const cmsis_nn_conv_params_f16 *conv_params,
+                                                const cmsis_nn_dims *input_dims,
+                                                const float16_t *input,
+                                                const cmsis_nn_dims *filter_dims,
+                                                const float16_t *filter,
+                                                const float16_t *bias,
+                                                const cmsis_nn_dims *output_dims,
+                                                float16_t *output);
+
+/** As helia_nn_svdf_f32(); features and state are half precision, the sums over the memory single precision. */
+arm_cmsis_nn_status helia_nn_svdf_f16(const cmsis_nn_context *ctx,
+                                      const helia_nn_svdf_params_flt *params,
+                                      const cmsis_nn_activation_f16 *activation,
+                                      const float16_t *input,
+                                      const float16_t *weights_feature,
+                                      const float16_t *weights_time,
+                                      const float16_t *bias,
+                                      float16_t *state,
+                                      float16_t *output);
+
+/** As helia_nn_fully_connected_blockwise_f32(), with input, bias and output in half precision. */
+arm_cmsis_nn_status helia_nn_fully_connected_blockwise_f16(const helia_nn_blockwise_params *params,
+                                                           const cmsis_nn_activation_f16 *activation,
+                                                           const float16_t *input,
+                                                           const int8_t *weights,
+                                                           const float32_t *scales,
+                                                           const float16_t *bias,
+                                                           float16_t *output);
 
 #endif /* HELIA_NN_FLOAT16 */
 

@@ -19,8 +19,8 @@ arm_cmsis_nn_status arm_convolve_1x1_nhwc_f32(
     (void)ctx;
     (void)bias_dims;
     const cmsis_nn_tile stride = conv_params->stride;
-    if (!helia_nn_conv_rule(conv_params, input_dims, filter_dims, output_dims) || filter_dims->h != 1 ||
-        filter_dims->w != 1 || conv_params->padding.h != 0 || conv_params->padding.w != 0 ||
+    if (!helia_nn_conv_rule(conv_params, input_dims, filter_dims, output_dims) || filter_dims->c != input_dims->c ||
+        filter_dims->h != 1 || filter_dims->w != 1 || conv_params->padding.h != 0 || conv_params->padding.w != 0 ||
         (output_dims->h - 1) * stride.h >= input_dims->h || (output_dims->w - 1) * stride.w >= input_dims->w)
     {
         return ARM_CMSIS_NN_ARG_ERROR;

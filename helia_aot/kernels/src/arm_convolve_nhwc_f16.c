@@ -6,6 +6,7 @@
 #if defined(HELIA_NN_FLOAT16)
 
 #include "support_convolve_flt.h"
+#include "support_convolve_groups_flt.h"
 
 arm_cmsis_nn_status arm_convolve_nhwc_f16(
     const cmsis_nn_context *ctx,
@@ -22,9 +23,16 @@ arm_cmsis_nn_status arm_convolve_nhwc_f16(
     (void)bias_dims;
     const helia_nn_product product = helia_nn_conv_product(conv_params, filter_dims, filter_data, bias_data, output_dims);
     if (!helia_nn_conv_rule(conv_params, input_dims, filter_dims, output_dims) || ctx == NULL || ctx->buf == NULL ||
-        ctx->size < HELIA_NN_ROWS * product.depth * (int32_t)sizeof(float16_t))
+        ctx->size < HELIA_NN_ROWS * product.depth * (int32_t)sizeof(float16_t) ||
+        (filter_dims->c != input_dims->c && product.packed))
     {
         return ARM_CMSIS_NN_ARG_ERROR;
+    }
+    if (filter_dims->c != input_dims->c)
+    {
+        helia_nn_convolve_groups(
+            &product, conv_params, input_dims, input_data, filter_dims, output_dims, output_data, (float16_t *)ctx->buf);
+        return ARM_CMSIS_NN_SUCCESS;
     }
     helia_nn_convolve(
         &product, conv_params, input_dims, input_data, filter_dims, output_dims, output_data, (float16_t *)ctx->buf);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "../include/arm_nnfunctions.h"
-#include "support_convolve_s8.h"
+#include "support_convolve_groups_s8.h"
 
 /* Output positions that are gathered before one matrix product; the scratch size follows from it. */
 #define COLUMNS 4
@@ -24,13 +24,21 @@ arm_cmsis_nn_status arm_convolve_s8(const cmsis_nn_context *ctx,
     (void)bias_dims;
     const int32_t depth = filter_dims->w * filter_dims->h * input_dims->c;
     const int32_t column_bytes = helia_nn_column_bytes(input_dims, filter_dims);
-    if (ctx == NULL || ctx->buf == NULL || filter_dims->c != input_dims->c || !helia_nn_no_upscale(upscale_dims))
+    const int32_t groups = filter_dims->c > 0 ? input_dims->c / filter_dims->c : 0;
+    if (ctx == NULL || ctx->buf == NULL || groups < 1 || groups * filter_dims->c != input_dims->c ||
+        output_dims->c % groups != 0 || !helia_nn_no_upscale(upscale_dims))
     {
         return ARM_CMSIS_NN_ARG_ERROR;
     }
     const helia_nn_output_stage stage =
         helia_nn_conv_output_stage(weight_sum_ctx, conv_params, quant_params, bias_data, output_dims->c);
     int8_t *const columns = (int8_t *)ctx->buf;
+    if (groups > 1)
+    {
+        helia_nn_convolve_groups_s8(
+            &stage, conv_params, input_dims, input_data, filter_dims, filter_data, output_dims, output_data, columns);
+        return ARM_CMSIS_NN_SUCCESS;
+    }
     int32_t gathered = 0;
     for (int32_t n = 0; n < input_dims->n; n++)
     {

@@ -27,8 +27,8 @@ static inline bool helia_nn_conv_rule(const helia_nn_conv_params *params,
                                       const cmsis_nn_dims *filter,
                                       const cmsis_nn_dims *output)
 {
-    return helia_nn_positive(input) && helia_nn_positive(filter) && helia_nn_positive(output) && filter->c == input->c &&
-           input->n == output->n && params->stride.h > 0 && params->stride.w > 0;
+    return helia_nn_positive(input) && helia_nn_positive(filter) && helia_nn_positive(output) &&
+           input->c % filter->c == 0 && output->c % (input->c / filter->c) == 0 && input->n == output->n && params->stride.h > 0 && params->stride.w > 0;
 }
 
 /* Sets `count` elements to zero; it may be 0. */

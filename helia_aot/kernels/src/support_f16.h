@@ -16,6 +16,9 @@ typedef cmsis_nn_conv_params_f16 helia_nn_conv_params;
 typedef cmsis_nn_dw_conv_params_f16 helia_nn_dw_conv_params;
 typedef cmsis_nn_pool_params_f16 helia_nn_pool_params;
 
+/* The largest number. */
+#define HELIA_NN_LARGEST ((float16_t)65504)
+
 /* Lanes of a vector and outputs of a packed block. */
 #define HELIA_NN_REALS 8
 

@@ -14,6 +14,9 @@ typedef cmsis_nn_conv_params_f32 helia_nn_conv_params;
 typedef cmsis_nn_dw_conv_params_f32 helia_nn_dw_conv_params;
 typedef cmsis_nn_pool_params_f32 helia_nn_pool_params;
 
+/* The largest number. */
+#define HELIA_NN_LARGEST 3.402823466e+38f
+
 /* Lanes of a vector and outputs of a packed block. */
 #define HELIA_NN_REALS 4
 

@@ -52,4 +52,33 @@ static inline int32_t helia_nn_sigmoid_scaled(int32_t value, int32_t multiplier,
     return (value * multiplier + half) >> left_shift;
 }
 
+#if defined(HELIA_NN_MVE)
+
+/* Four lanes of helia_nn_sigmoid_scaled(), widened from int16. */
+static inline int32x4_t helia_nn_sigmoid_scaled_s32x4(int32x4_t value, int32_t multiplier, int32_t left_shift)
+{
+    if (multiplier == 0)
+    {
+        return vmulq_n_s32(value, 3 << left_shift);
+    }
+    const int32_t half = left_shift > 0 ? 1 << (left_shift - 1) : 0;
+    return vshlq_r_s32(vaddq_n_s32(vmulq_n_s32(value, multiplier), half), -left_shift);
+}
+
+/* Four lanes of helia_nn_sigmoid_between(); `highest` where the sample is the last one or beyond. */
+static inline int32x4_t helia_nn_sigmoid_between_s32x4(int32x4_t value, int32_t fraction_bits, int32_t highest)
+{
+    const uint32x4_t magnitude = vreinterpretq_u32_s32(vabsq_s32(value));
+    const uint32x4_t sample = vshlq_r_u32(magnitude, -fraction_bits);
+    const uint32x4_t inside = vminq_u32(sample, vdupq_n_u32(HELIA_NN_SIGMOID_SAMPLES - 2));
+    const uint32x4_t fraction = vandq_u32(magnitude, vdupq_n_u32((UINT32_C(1) << fraction_bits) - 1));
+    const uint32x4_t low = vldrhq_gather_shifted_offset_u32(helia_nn_sigmoid_samples, inside);
+    const uint32x4_t high = vldrhq_gather_shifted_offset_u32(helia_nn_sigmoid_samples + 1, inside);
+    const uint32x4_t between = vaddq_u32(vshlq_r_u32(low, fraction_bits), vmulq_u32(fraction, vsubq_u32(high, low)));
+    const mve_pred16_t beyond = vcmpcsq_n_u32(sample, HELIA_NN_SIGMOID_SAMPLES - 1);
+    return vpselq_s32(vdupq_n_s32(highest), vreinterpretq_s32_u32(between), beyond);
+}
+
+#endif /* HELIA_NN_MVE */
+
 #endif /* HELIA_NN_SUPPORT_SIGMOID_S16_H */

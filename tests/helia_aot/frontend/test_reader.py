@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -82,3 +83,19 @@ def test_damage_never_escapes_as_another_exception(data: st.DataObject, tmp_path
         model[data.draw(st.integers(8, len(model) - 1))] = data.draw(st.integers(0, 255))
     with contextlib.suppress(ModelError):  # of which an unsupported model is one kind
         check_supported(read_model(write(tmp_path, bytes(model))).graph, "model.tflite")
+
+
+def test_blocks_arrive_with_their_scales(models_dir: Path, tmp_path: Path) -> None:
+    path = models_dir / "qwen_fc_blockwise_int4.tflite"
+    (weights,) = [t for t in read_model(path).graph.tensors.values() if t.blocks is not None]
+    blocks = weights.blocks
+    assert (weights.dtype, weights.quantization, blocks.size) == (DType.INT4, None, 32)
+    assert (blocks.scales.shape, blocks.scales.dtype) == ((1024, 32), np.float16)
+    assert not blocks.zero_points.any()
+    # The fields of the model's only table of blocks: tensor of scales, no zero points, block size.
+    table = struct.pack("<3i", 3, -1, 32)
+    assert path.read_bytes().count(table) == 1
+    for scales, points, size in ((3, -1, 0), (3, -1, 48), (3, -1, 64), (99, -1, 32), (3, 2, 32)):
+        damaged = path.read_bytes().replace(table, struct.pack("<3i", scales, points, size))
+        with pytest.raises(ModelError, match="do not fit its shape"):
+            read_model(write(tmp_path, damaged))

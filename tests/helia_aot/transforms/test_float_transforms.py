@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from helia_aot.errors import ConfigError
 from helia_aot.ir.attributes import FullyConnectedAttributes
 from helia_aot.ir.dtypes import DType
-from helia_aot.ir.graph import Graph, Operator, Quantization, Tensor
+from helia_aot.ir.graph import Blocks, Graph, Operator, Quantization, Tensor
 from helia_aot.transforms.float16 import float16
 from helia_aot.transforms.float_weights import float_weights
 from helia_aot.transforms.fold_dequantize import fold_dequantize
@@ -124,6 +126,49 @@ def test_int4_constants_become_int8() -> None:
     np.testing.assert_array_equal(after.tensor("w").data, WEIGHTS)
     computed = layer(tensor("w", (2, 3), DType.INT4, PER_ROW))
     assert unpack_int4(computed).tensor("w").dtype is DType.INT4
+
+
+BLOCKS = Blocks(np.array([[0.5, 2.0], [0.25, 1.0]], np.float16), np.zeros((2, 2), np.int32), 8)
+NIBBLES = (np.arange(32).reshape(2, 16) % 16 - 8).astype(np.int8)
+
+
+def by_blocks(op_type: str, blocks: Blocks) -> Graph:
+    weights = replace(tensor("w", (2, 16), DType.INT4, None, NIBBLES), blocks=blocks)
+    before = layer(weights)
+    return before.replace(operators=(replace(before.operators[0], op_type=op_type),))
+
+
+def test_weights_scaled_by_blocks_stay_where_a_kernel_reads_them_packed() -> None:
+    before = by_blocks("FULLY_CONNECTED", BLOCKS)
+    after = float_weights(unpack_int4(before))
+    assert after.tensor("w") is before.tensor("w")
+
+
+@pytest.mark.parametrize(
+    ("op_type", "zero_point", "size"),
+    [("BATCH_MATMUL", 0, 8), ("FULLY_CONNECTED", 1, 8), ("FULLY_CONNECTED", 0, 4)],
+)
+def test_other_weights_scaled_by_blocks_become_float(
+    op_type: str, zero_point: int, size: int
+) -> None:
+    scales = np.repeat(BLOCKS.scales, 8 // size, axis=1)
+    blocks = Blocks(scales, np.full(scales.shape, zero_point), size)
+    after = float_weights(unpack_int4(by_blocks(op_type, blocks)))
+    weights = after.tensor("w")
+    assert weights.dtype is DType.FLOAT32
+    assert weights.blocks is None
+    steps = np.repeat(scales.astype(np.float64), size, axis=1)
+    np.testing.assert_array_equal(weights.data, (steps * (NIBBLES - zero_point)).astype(np.float32))
+
+
+def test_both_weights_of_a_recurrent_layer_become_float() -> None:
+    x, y = tensor("x", (1, 2, 3)), tensor("y", (1, 2, 2))
+    kinds = {f"w{i}": tensor(f"w{i}", (2, 3), DType.INT8, PER_ROW, WEIGHTS) for i in range(1, 9)}
+    ids = ("x", *kinds)
+    operator = Operator("0", "UNIDIRECTIONAL_SEQUENCE_LSTM", ids, ("y",))
+    after = float_weights(graph(x=x, y=y, **kinds, operators=(operator,)))
+    for name in kinds:
+        np.testing.assert_array_equal(after.tensor(name).data, REAL)
 
 
 def test_half_precision_rounds_constants_and_leaves_integers() -> None:

@@ -1,0 +1,32 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "support_product_f16.h"
+
+#if defined(HELIA_NN_FLOAT16)
+
+#include "support_lstm_flt.h"
+
+arm_cmsis_nn_status helia_nn_lstm_f16(const cmsis_nn_context *ctx,
+                                      const helia_nn_lstm_params_flt *params,
+                                      const float16_t *input,
+                                      const float16_t *input_weights,
+                                      const float16_t *bias,
+                                      const float16_t *hidden_weights,
+                                      float16_t *hidden,
+                                      float16_t *cell,
+                                      float16_t *output)
+{
+    if (ctx == NULL || ctx->buf == NULL)
+    {
+        return ARM_CMSIS_NN_ARG_ERROR;
+    }
+    const int32_t gates = HELIA_NN_LSTM_GATES * params->units;
+    const cmsis_nn_activation_f16 any = {-HELIA_NN_LARGEST, HELIA_NN_LARGEST};
+    const helia_nn_product seen = {input_weights, bias, params->inputs, gates, false, any};
+    const helia_nn_product kept = {hidden_weights, NULL, params->units, gates, false, any};
+    helia_nn_lstm(params, &seen, &kept, input, hidden, cell, output, (float16_t *)ctx->buf);
+    return ARM_CMSIS_NN_SUCCESS;
+}
+
+#endif /* HELIA_NN_FLOAT16 */
