@@ -7,6 +7,103 @@
 /* Output positions that are gathered before one matrix product; the scratch size follows from it. */
 #define COLUMNS 4
 
+#if defined(HELIA_NN_DSP)
+
+/*
+ * Two positions at a time: their patches are gathered at the end of the memory that they are widened to, which together is the
+ * scratch of four columns of bytes. An odd last position is computed alone.
+ */
+static void convolve(int8_t *scratch,
+                     const helia_nn_output_stage *stage,
+                     const cmsis_nn_conv_params *params,
+                     const cmsis_nn_dims *input_dims,
+                     const int8_t *input,
+                     const cmsis_nn_dims *filter_dims,
+                     const int8_t *filter,
+                     const cmsis_nn_dims *output_dims,
+                     int8_t *output)
+{
+    const int32_t depth = filter_dims->w * filter_dims->h * input_dims->c;
+    const int32_t channels = output_dims->c;
+    const int32_t offset = stage->sums != NULL ? 0 : params->input_offset;
+    uint32_t *const wide[2] = {(uint32_t *)scratch, (uint32_t *)scratch + helia_nn_wide_words(depth)};
+    int32_t gathered = 0;
+    for (int32_t n = 0; n < input_dims->n; n++)
+    {
+        for (int32_t y = 0; y < output_dims->h; y++)
+        {
+            for (int32_t x = 0; x < output_dims->w; x++)
+            {
+                int8_t *const patch = helia_nn_narrow_row(wide[gathered], depth);
+                helia_nn_gather_patch(input,
+                                      input_dims,
+                                      filter_dims,
+                                      params,
+                                      y * params->stride.h - params->padding.h,
+                                      x * params->stride.w - params->padding.w,
+                                      patch);
+                if (gathered == 0 && n == input_dims->n - 1 && y == output_dims->h - 1 && x == output_dims->w - 1)
+                {
+                    helia_nn_matmul_s8(patch, depth, 1, filter, channels, depth, stage, output);
+                    return;
+                }
+                helia_nn_widen_row(patch, depth, offset, wide[gathered]);
+                gathered = 1 - gathered;
+                if (gathered == 0)
+                {
+                    helia_nn_matmul_wide_s8(wide[0], wide[1], filter, channels, depth, stage, output);
+                    output += 2 * channels;
+                }
+            }
+        }
+        input += input_dims->h * input_dims->w * input_dims->c;
+    }
+}
+
+#else
+
+static void convolve(int8_t *columns,
+                     const helia_nn_output_stage *stage,
+                     const cmsis_nn_conv_params *params,
+                     const cmsis_nn_dims *input_dims,
+                     const int8_t *input,
+                     const cmsis_nn_dims *filter_dims,
+                     const int8_t *filter,
+                     const cmsis_nn_dims *output_dims,
+                     int8_t *output)
+{
+    const int32_t depth = filter_dims->w * filter_dims->h * input_dims->c;
+    const int32_t column_bytes = helia_nn_column_bytes(input_dims, filter_dims);
+    int32_t gathered = 0;
+    for (int32_t n = 0; n < input_dims->n; n++)
+    {
+        for (int32_t y = 0; y < output_dims->h; y++)
+        {
+            for (int32_t x = 0; x < output_dims->w; x++)
+            {
+                helia_nn_gather_patch(input,
+                                      input_dims,
+                                      filter_dims,
+                                      params,
+                                      y * params->stride.h - params->padding.h,
+                                      x * params->stride.w - params->padding.w,
+                                      columns + gathered * column_bytes);
+                gathered++;
+                if (gathered == COLUMNS)
+                {
+                    helia_nn_matmul_s8(columns, column_bytes, gathered, filter, output_dims->c, depth, stage, output);
+                    output += gathered * output_dims->c;
+                    gathered = 0;
+                }
+            }
+        }
+        input += input_dims->h * input_dims->w * input_dims->c;
+    }
+    helia_nn_matmul_s8(columns, column_bytes, gathered, filter, output_dims->c, depth, stage, output);
+}
+
+#endif
+
 arm_cmsis_nn_status arm_convolve_s8(const cmsis_nn_context *ctx,
                                     const cmsis_nn_context *weight_sum_ctx,
                                     const cmsis_nn_conv_params *conv_params,
@@ -22,41 +119,20 @@ arm_cmsis_nn_status arm_convolve_s8(const cmsis_nn_context *ctx,
                                     int8_t *output_data)
 {
     (void)bias_dims;
-    const int32_t depth = filter_dims->w * filter_dims->h * input_dims->c;
-    const int32_t column_bytes = helia_nn_column_bytes(input_dims, filter_dims);
     if (ctx == NULL || ctx->buf == NULL || filter_dims->c != input_dims->c || !helia_nn_no_upscale(upscale_dims))
     {
         return ARM_CMSIS_NN_ARG_ERROR;
     }
     const helia_nn_output_stage stage =
         helia_nn_conv_output_stage(weight_sum_ctx, conv_params, quant_params, bias_data, output_dims->c);
-    int8_t *const columns = (int8_t *)ctx->buf;
-    int32_t gathered = 0;
-    for (int32_t n = 0; n < input_dims->n; n++)
-    {
-        for (int32_t y = 0; y < output_dims->h; y++)
-        {
-            for (int32_t x = 0; x < output_dims->w; x++)
-            {
-                helia_nn_gather_patch(input_data,
-                                      input_dims,
-                                      filter_dims,
-                                      conv_params,
-                                      y * conv_params->stride.h - conv_params->padding.h,
-                                      x * conv_params->stride.w - conv_params->padding.w,
-                                      columns + gathered * column_bytes);
-                gathered++;
-                if (gathered == COLUMNS)
-                {
-                    helia_nn_matmul_s8(
-                        columns, column_bytes, gathered, filter_data, output_dims->c, depth, &stage, output_data);
-                    output_data += gathered * output_dims->c;
-                    gathered = 0;
-                }
-            }
-        }
-        input_data += input_dims->h * input_dims->w * input_dims->c;
-    }
-    helia_nn_matmul_s8(columns, column_bytes, gathered, filter_data, output_dims->c, depth, &stage, output_data);
+    convolve((int8_t *)ctx->buf,
+             &stage,
+             conv_params,
+             input_dims,
+             input_data,
+             filter_dims,
+             filter_data,
+             output_dims,
+             output_data);
     return ARM_CMSIS_NN_SUCCESS;
 }

@@ -3,7 +3,124 @@
  */
 #include "support_matmul_s8.h"
 
-#if !defined(HELIA_NN_MVE)
+#if defined(HELIA_NN_DSP)
+
+#include "support_matmul_s8_dsp.h"
+
+/* Two rows of this depth are widened on the stack: 1 KB. Deeper ones are taken one by one. */
+#define WIDE_DEPTH 256
+
+void helia_nn_widen_row(const int8_t *from, int32_t depth, int32_t offset, uint32_t *to)
+{
+    const uint32_t offsets = helia_nn_twice(offset);
+    for (int32_t i = depth >> 2; i > 0; i--)
+    {
+        const uint32_t bytes = helia_nn_load_word(from);
+        from += 4;
+        *to++ = helia_nn_even_bytes(offsets, bytes);
+        *to++ = helia_nn_odd_bytes(offsets, bytes);
+    }
+    if ((depth & 3) != 0)
+    {
+        uint32_t bytes = 0;
+        memcpy(&bytes, from, (size_t)(depth & 3));
+        to[0] = helia_nn_even_bytes(offsets, bytes);
+        to[1] = helia_nn_odd_bytes(offsets, bytes);
+    }
+}
+
+void helia_nn_matmul_wide_s8(const uint32_t *row0,
+                             const uint32_t *row1,
+                             const int8_t *rhs,
+                             int32_t channels,
+                             int32_t depth,
+                             const helia_nn_output_stage *stage,
+                             int8_t *output)
+{
+    const int32_t *start = stage->sums != NULL ? stage->sums : stage->bias;
+    output_rule rule;
+    rule_init(&rule, stage);
+    for (int32_t channel = 0; channel < channels; channel += 2)
+    {
+        /* An odd last channel is computed twice over. */
+        const int32_t next = helia_nn_min(channel + 1, channels - 1);
+        const int32_t start0 = start != NULL ? start[channel] : 0;
+        const int32_t start1 = start != NULL ? start[next] : 0;
+        block_2x2 block = {start0, start1, start0, start1, row0, row1, rhs, rhs + (next - channel) * depth};
+        block_2x2_add(&block, depth);
+        rule_of_channel(&rule, stage, channel);
+        output[0] = output_of(&rule, block.sum00);
+        output[channels] = output_of(&rule, block.sum10);
+        rule_of_channel(&rule, stage, next);
+        output += next - channel;
+        output[0] = output_of(&rule, block.sum01);
+        output[channels] = output_of(&rule, block.sum11);
+        output++;
+        rhs += 2 * depth;
+    }
+}
+
+/* One row of bytes by all channels. */
+static void row_times_channels(const int8_t *row,
+                               const int8_t *rhs,
+                               int32_t channels,
+                               int32_t depth,
+                               const helia_nn_output_stage *stage,
+                               int8_t *output)
+{
+    const int32_t *start = stage->sums != NULL ? stage->sums : stage->bias;
+    const uint32_t offsets = helia_nn_twice(stage->sums != NULL ? 0 : stage->input_offset);
+    output_rule rule;
+    rule_init(&rule, stage);
+    for (int32_t channel = 0; channel < channels; channel += 4)
+    {
+        /* Channels past the last repeat it. */
+        int32_t sums[4];
+        const int8_t *weights[4];
+        for (int32_t i = 0; i < 4; i++)
+        {
+            const int32_t now = helia_nn_min(channel + i, channels - 1);
+            sums[i] = start != NULL ? start[now] : 0;
+            weights[i] = rhs + now * depth;
+        }
+        row_by_4(row, offsets, weights, depth, sums);
+        for (int32_t i = 0; i < helia_nn_min(channels - channel, 4); i++)
+        {
+            rule_of_channel(&rule, stage, channel + i);
+            *output++ = output_of(&rule, sums[i]);
+        }
+    }
+}
+
+void helia_nn_matmul_s8(const int8_t *lhs,
+                        int32_t lhs_stride,
+                        int32_t rows,
+                        const int8_t *rhs,
+                        int32_t channels,
+                        int32_t depth,
+                        const helia_nn_output_stage *stage,
+                        int8_t *output)
+{
+    const int32_t offset = stage->sums != NULL ? 0 : stage->input_offset;
+    const int32_t pairs = depth <= WIDE_DEPTH ? rows / 2 : 0;
+    for (int32_t i = 0; i < pairs; i++)
+    {
+        uint32_t wide[2][WIDE_DEPTH / 2];
+        helia_nn_widen_row(lhs, depth, offset, wide[0]);
+        helia_nn_widen_row(lhs + lhs_stride, depth, offset, wide[1]);
+        helia_nn_matmul_wide_s8(wide[0], wide[1], rhs, channels, depth, stage, output);
+        lhs += 2 * lhs_stride;
+        output += 2 * channels;
+    }
+    for (int32_t i = 2 * pairs; i < rows; i++)
+    {
+        row_times_channels(lhs, rhs, channels, depth, stage, output);
+        lhs += lhs_stride;
+        output += channels;
+    }
+}
+
+#elif !defined(HELIA_NN_MVE)
 
 static int32_t dot(const int8_t *a, const int8_t *b, int32_t depth, int32_t a_offset)
 {
