@@ -38,25 +38,24 @@ void helia_nn_matmul_wide_s8(const uint32_t *row0,
                              int8_t *output)
 {
     const int32_t *start = stage->sums != NULL ? stage->sums : stage->bias;
-    output_rule rule;
-    rule_init(&rule, stage);
-    for (int32_t channel = 0; channel < channels; channel += 2)
+    const helia_nn_output_rule rule = helia_nn_output_rule_of(stage->output_offset, stage->activation);
+    helia_nn_channel_scales scales;
+    helia_nn_channel_scales_init(&scales, stage->multiplier, stage->shift, stage->per_channel);
+    int32_t sums[2 * HELIA_NN_CHUNK];
+    for (int32_t channel = 0; channel < channels; channel += HELIA_NN_CHUNK)
     {
-        /* An odd last channel is computed twice over. */
-        const int32_t next = helia_nn_min(channel + 1, channels - 1);
-        const int32_t start0 = start != NULL ? start[channel] : 0;
-        const int32_t start1 = start != NULL ? start[next] : 0;
-        block_2x2 block = {start0, start1, start0, start1, row0, row1, rhs, rhs + (next - channel) * depth};
-        block_2x2_add(&block, depth);
-        rule_of_channel(&rule, stage, channel);
-        output[0] = output_of(&rule, block.sum00);
-        output[channels] = output_of(&rule, block.sum10);
-        rule_of_channel(&rule, stage, next);
-        output += next - channel;
-        output[0] = output_of(&rule, block.sum01);
-        output[channels] = output_of(&rule, block.sum11);
-        output++;
-        rhs += 2 * depth;
+        const int32_t count = helia_nn_min(channels - channel, HELIA_NN_CHUNK);
+        const int32_t even = count & ~1;
+        const int32_t *const first = start != NULL ? start + channel : NULL;
+        sums_of_pair(row0, row1, rhs, even, depth, first, sums);
+        rhs += even * depth;
+        if (even < count)
+        {
+            last_of_pair(row0, row1, rhs, depth, first != NULL ? first[even] : 0, sums + 2 * even);
+        }
+        helia_nn_output_pairs(&rule, sums, scales.multiplier, scales.shift, count, output, channels);
+        helia_nn_channel_scales_advance(&scales, count);
+        output += count;
     }
 }
 
@@ -70,25 +69,27 @@ static void row_times_channels(const int8_t *row,
 {
     const int32_t *start = stage->sums != NULL ? stage->sums : stage->bias;
     const uint32_t offsets = helia_nn_twice(stage->sums != NULL ? 0 : stage->input_offset);
-    output_rule rule;
-    rule_init(&rule, stage);
-    for (int32_t channel = 0; channel < channels; channel += 4)
+    const helia_nn_output_rule rule = helia_nn_output_rule_of(stage->output_offset, stage->activation);
+    helia_nn_channel_scales scales;
+    helia_nn_channel_scales_init(&scales, stage->multiplier, stage->shift, stage->per_channel);
+    int32_t sums[HELIA_NN_CHUNK];
+    for (int32_t chunk = 0; chunk < channels; chunk += HELIA_NN_CHUNK)
     {
-        /* Channels past the last repeat it. */
-        int32_t sums[4];
-        const int8_t *weights[4];
-        for (int32_t i = 0; i < 4; i++)
+        const int32_t count = helia_nn_min(channels - chunk, HELIA_NN_CHUNK);
+        for (int32_t i = 0; i < count; i += 4)
         {
-            const int32_t now = helia_nn_min(channel + i, channels - 1);
-            sums[i] = start != NULL ? start[now] : 0;
-            weights[i] = rhs + now * depth;
+            /* Channels past the last repeat it. */
+            const int8_t *weights[4];
+            for (int32_t k = 0; k < 4; k++)
+            {
+                const int32_t channel = chunk + helia_nn_min(i + k, count - 1);
+                weights[k] = rhs + channel * depth;
+                sums[i + k] = start != NULL ? start[channel] : 0;
+            }
+            row_by_4(row, offsets, weights, depth, sums + i);
         }
-        row_by_4(row, offsets, weights, depth, sums);
-        for (int32_t i = 0; i < helia_nn_min(channels - channel, 4); i++)
-        {
-            rule_of_channel(&rule, stage, channel + i);
-            *output++ = output_of(&rule, sums[i]);
-        }
+        helia_nn_outputs(&rule, sums, scales.multiplier, scales.shift, count, output + chunk);
+        helia_nn_channel_scales_advance(&scales, count);
     }
 }
 

@@ -11,6 +11,7 @@
 #define HELIA_NN_SUPPORT_MATMUL_S8_DSP_H
 
 #include "support_matmul_s8.h"
+#include "support_output_dsp.h"
 
 /* The last 1 to 3 bytes of a run of `depth` bytes that ends at `end`, in the low bytes of a word; the others are 0. */
 static inline uint32_t tail_of(const int8_t *end, int32_t depth)
@@ -28,64 +29,6 @@ static inline uint32_t tail_of(const int8_t *end, int32_t depth)
     }
     return word;
 }
-
-/* What a channel's outputs need besides the sums. */
-typedef struct
-{
-    int32_t multiplier;
-    int32_t shift;
-    int32_t add; /* 1 + twice the output offset. */
-    cmsis_nn_activation activation;
-    bool whole_range;
-} output_rule;
-
-static inline void rule_init(output_rule *rule, const helia_nn_output_stage *stage)
-{
-    rule->multiplier = stage->multiplier[0];
-    rule->shift = stage->shift[0];
-    rule->add = 1 + 2 * stage->output_offset;
-    rule->activation = stage->activation;
-    rule->whole_range = stage->activation.min == INT8_MIN && stage->activation.max == INT8_MAX;
-}
-
-static inline void rule_of_channel(output_rule *rule, const helia_nn_output_stage *stage, int32_t channel)
-{
-    if (stage->per_channel)
-    {
-        rule->multiplier = stage->multiplier[channel];
-        rule->shift = stage->shift[channel];
-    }
-}
-
-static HELIA_NN_COLD int32_t any_output(const output_rule *rule, int32_t sum)
-{
-    const int32_t scaled = helia_nn_requantize(sum, rule->multiplier, rule->shift) + (rule->add >> 1);
-    return helia_nn_clamp(scaled, rule->activation.min, rule->activation.max);
-}
-
-static inline int8_t output_of(const output_rule *rule, int32_t sum)
-{
-    int32_t doubled;
-    if (rule->shift >= 0 || __builtin_add_overflow(sum, sum, &doubled))
-    {
-        return (int8_t)any_output(rule, sum);
-    }
-    const int32_t scaled = helia_nn_smmulr(doubled, rule->multiplier);
-    const int32_t output = __ssat(helia_nn_halved_shift(scaled, ~rule->shift, rule->add) >> 1, 8);
-    if (rule->whole_range)
-    {
-        return (int8_t)output;
-    }
-    return (int8_t)helia_nn_clamp(output, rule->activation.min, rule->activation.max);
-}
-
-/* Two rows by two channels. */
-typedef struct
-{
-    int32_t sum00, sum01, sum10, sum11; /* Row, channel. */
-    const uint32_t *x0, *x1;
-    const int8_t *w0, *w1;
-} block_2x2;
 
 /* Four bytes of depth in 20 cycles: the loads stand in two groups, as a load behind another one costs a cycle less. */
 #define BLOCK_2X2_STEP                                                                                                        \
@@ -126,35 +69,81 @@ typedef struct
                    :                                                                                                          \
                    : "memory")
 
-static inline void block_2x2_add(block_2x2 *block, int32_t depth)
+/*
+ * The sums of `channels` channels, an even number, for two rows; the sums of the rows alternate. `start` is NULL for zeros.
+ */
+static void sums_of_pair(const uint32_t *row0,
+                         const uint32_t *row1,
+                         const int8_t *weights,
+                         int32_t channels,
+                         int32_t depth,
+                         const int32_t *start,
+                         int32_t *sums)
 {
-    int32_t s00 = block->sum00, s01 = block->sum01, s10 = block->sum10, s11 = block->sum11;
-    const uint32_t *x0 = block->x0, *x1 = block->x1;
-    const int8_t *w0 = block->w0, *w1 = block->w1;
-    uint32_t u0, u1, v0, v1, t;
-    for (int32_t i = depth >> 4; i > 0; i--)
+    for (; channels > 0; channels -= 2)
     {
-        BLOCK_2X2_RUN(BLOCK_2X2_STEP BLOCK_2X2_STEP BLOCK_2X2_STEP BLOCK_2X2_STEP);
+        int32_t s00 = 0, s01 = 0;
+        if (start != NULL)
+        {
+            s00 = *start++;
+            s01 = *start++;
+        }
+        int32_t s10 = s00, s11 = s01;
+        const uint32_t *x0 = row0, *x1 = row1;
+        const int8_t *w0 = weights, *w1 = weights + depth;
+        uint32_t u0, u1, v0, v1, t;
+        for (int32_t i = depth >> 4; i > 0; i--)
+        {
+            BLOCK_2X2_RUN(BLOCK_2X2_STEP BLOCK_2X2_STEP BLOCK_2X2_STEP BLOCK_2X2_STEP);
+        }
+#pragma GCC unroll 1
+        for (int32_t i = (depth >> 2) & 3; i > 0; i--)
+        {
+            BLOCK_2X2_RUN(BLOCK_2X2_STEP);
+        }
+        if ((depth & 3) != 0)
+        {
+            w0 += depth & 3;
+            w1 += depth & 3;
+            u0 = tail_of(w0, depth);
+            u1 = tail_of(w1, depth);
+            const uint32_t even0 = helia_nn_even_bytes(0, u0), odd0 = helia_nn_odd_bytes(0, u0);
+            const uint32_t even1 = helia_nn_even_bytes(0, u1), odd1 = helia_nn_odd_bytes(0, u1);
+            s00 = helia_nn_smlad(x0[1], odd0, helia_nn_smlad(x0[0], even0, s00));
+            s01 = helia_nn_smlad(x0[1], odd1, helia_nn_smlad(x0[0], even1, s01));
+            s10 = helia_nn_smlad(x1[1], odd0, helia_nn_smlad(x1[0], even0, s10));
+            s11 = helia_nn_smlad(x1[1], odd1, helia_nn_smlad(x1[0], even1, s11));
+        }
+        sums[0] = s00;
+        sums[1] = s10;
+        sums[2] = s01;
+        sums[3] = s11;
+        sums += 4;
+        weights = w1;
     }
-    for (int32_t i = (depth >> 2) & 3; i > 0; i--)
+}
+
+/* sums_of_pair() for a last channel without a partner. */
+static void last_of_pair(const uint32_t *row0,
+                         const uint32_t *row1,
+                         const int8_t *weights,
+                         int32_t depth,
+                         int32_t start,
+                         int32_t sums[2])
+{
+    int32_t s0 = start, s1 = start;
+    for (int32_t i = depth; i > 0; i -= 4)
     {
-        BLOCK_2X2_RUN(BLOCK_2X2_STEP);
+        const uint32_t word = i >= 4 ? helia_nn_load_word(weights) : tail_of(weights + i, depth);
+        const uint32_t even = helia_nn_even_bytes(0, word), odd = helia_nn_odd_bytes(0, word);
+        s0 = helia_nn_smlad(row0[1], odd, helia_nn_smlad(row0[0], even, s0));
+        s1 = helia_nn_smlad(row1[1], odd, helia_nn_smlad(row1[0], even, s1));
+        row0 += 2;
+        row1 += 2;
+        weights += 4;
     }
-    if ((depth & 3) != 0)
-    {
-        u0 = tail_of(w0 + (depth & 3), depth);
-        u1 = tail_of(w1 + (depth & 3), depth);
-        const uint32_t even0 = helia_nn_even_bytes(0, u0), odd0 = helia_nn_odd_bytes(0, u0);
-        const uint32_t even1 = helia_nn_even_bytes(0, u1), odd1 = helia_nn_odd_bytes(0, u1);
-        s00 = helia_nn_smlad(x0[1], odd0, helia_nn_smlad(x0[0], even0, s00));
-        s01 = helia_nn_smlad(x0[1], odd1, helia_nn_smlad(x0[0], even1, s01));
-        s10 = helia_nn_smlad(x1[1], odd0, helia_nn_smlad(x1[0], even0, s10));
-        s11 = helia_nn_smlad(x1[1], odd1, helia_nn_smlad(x1[0], even1, s11));
-    }
-    block->sum00 = s00;
-    block->sum01 = s01;
-    block->sum10 = s10;
-    block->sum11 = s11;
+    sums[0] = s0;
+    sums[1] = s1;
 }
 
 /* One row of bytes by four channels, four bytes of depth at a time. */

@@ -1,0 +1,206 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Depthwise convolution with ch_mult 1 for cores with the DSP extension: four channels of one pixel at a time. The channels stay in
+ * the order of the packed bytes, so that a word of inputs and a word of weights need no rearrangement.
+ */
+#ifndef HELIA_NN_SUPPORT_DEPTHWISE_S8_DSP_H
+#define HELIA_NN_SUPPORT_DEPTHWISE_S8_DSP_H
+
+#include "support_depthwise_s8.h"
+#include "support_output_dsp.h"
+
+/* The taps of a pixel that fall inside the input. */
+typedef struct
+{
+    const int8_t *input;   /* Of the first tap, channel 0. */
+    const int8_t *weights; /* Likewise. */
+    int32_t rows, columns;
+    int32_t input_row_step, weights_row_step; /* Bytes from the end of a row of taps to the next row. */
+    int32_t input_step;                       /* Bytes between the taps of a row. */
+    int32_t channels;                         /* Bytes between the weights of the taps of a row. */
+    uint32_t offsets;                         /* The input offset, twice. */
+} tap_window;
+
+/* One tap of four channels; 11 cycles. */
+#define TAP                                                                                                                   \
+    "sxtab16 %[t], %[offsets], %[u]\n\t"                                                                                      \
+    "sxtb16 %[r], %[v]\n\t"                                                                                                   \
+    "sxtab16 %[u], %[offsets], %[u], ror #8\n\t"                                                                              \
+    "sxtb16 %[v], %[v], ror #8\n\t"                                                                                           \
+    "smlabb %[s0], %[t], %[r], %[s0]\n\t"                                                                                     \
+    "smlatt %[s2], %[t], %[r], %[s2]\n\t"                                                                                     \
+    "smlabb %[s1], %[u], %[v], %[s1]\n\t"                                                                                     \
+    "smlatt %[s3], %[u], %[v], %[s3]\n\t"
+
+#define RUN(taps, row_bytes)                                                                                                   \
+    __asm volatile(taps                                                                                                       \
+                   : [s0] "+r"(s0),                                                                                           \
+                     [s1] "+r"(s1),                                                                                           \
+                     [s2] "+r"(s2),                                                                                           \
+                     [s3] "+r"(s3),                                                                                           \
+                     [input] "+r"(input),                                                                                     \
+                     [weights] "+r"(weights),                                                                                 \
+                     [u] "=&r"(u),                                                                                            \
+                     [v] "=&r"(v),                                                                                            \
+                     [t] "=&r"(t),                                                                                            \
+                     [r] "=&r"(r)                                                                                             \
+                   : [row_step] "r"(row_bytes), [step] "r"(window->channels), [offsets] "r"(window->offsets)                  \
+                   : "memory")
+
+#define ROW_OF_3                                                                                                              \
+    "ldr %[u], [%[input]]\n\t"                                                                                                \
+    "ldr %[v], [%[weights]]\n\t" TAP "ldr %[u], [%[input], %[step]]\n\t"                                                      \
+    "ldr %[v], [%[weights], %[step]]\n\t" TAP "ldr %[u], [%[input], %[step], lsl #1]\n\t"                                     \
+    "ldr %[v], [%[weights], %[step], lsl #1]\n\t"                                                                             \
+    "add %[input], %[row_step]\n\t"                                                                                           \
+    "add %[weights], %[step]\n\t"                                                                                             \
+    "add %[weights], %[weights], %[step], lsl #1\n\t" TAP
+
+/* Adds a window of 3x3 taps that lies inside the input, for four channels. */
+static inline void add_3x3(const tap_window *window, int32_t channel, int32_t sums[4])
+{
+    int32_t s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3];
+    uint32_t u, v, t, r;
+    const int8_t *input = window->input + channel;
+    const int8_t *weights = window->weights + channel;
+    RUN(ROW_OF_3 ROW_OF_3 ROW_OF_3, window->input_row_step + 3 * window->channels);
+    sums[0] = s0;
+    sums[1] = s1;
+    sums[2] = s2;
+    sums[3] = s3;
+}
+
+/* Adds any taps for four channels. */
+static inline void add_taps(const tap_window *window, int32_t channel, int32_t sums[4])
+{
+    int32_t s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3];
+    uint32_t u, v, t, r;
+    const int8_t *input = window->input + channel;
+    const int8_t *weights = window->weights + channel;
+    const int32_t input_step = window->input_step;
+    for (int32_t rows = window->rows; rows > 0; rows--)
+    {
+        for (int32_t columns = window->columns; columns > 0; columns--)
+        {
+            RUN("ldr %[u], [%[input]]\n\t"
+                "ldr %[v], [%[weights]]\n\t"
+                "add %[weights], %[step]\n\t"
+                "add %[input], %[row_step]\n\t" TAP,
+                input_step);
+        }
+        input += window->input_row_step;
+        weights += window->weights_row_step;
+    }
+    sums[0] = s0;
+    sums[1] = s1;
+    sums[2] = s2;
+    sums[3] = s3;
+}
+
+#undef TAP
+#undef RUN
+#undef ROW_OF_3
+
+static int32_t add_taps_of_1(const tap_window *window, int32_t channel, int32_t sum)
+{
+    const int32_t offset = (int16_t)window->offsets;
+    const int8_t *input = window->input + channel;
+    const int8_t *weights = window->weights + channel;
+    for (int32_t rows = window->rows; rows > 0; rows--)
+    {
+        for (int32_t columns = window->columns; columns > 0; columns--)
+        {
+            sum += (*input + offset) * *weights;
+            input += window->input_step;
+            weights += window->channels;
+        }
+        input += window->input_row_step;
+        weights += window->weights_row_step;
+    }
+    return sum;
+}
+
+/* Gives the first tap at or after position 0, at most `taps`. */
+static inline int32_t first_tap(int32_t start, int32_t step, int32_t taps)
+{
+    return start >= 0 ? 0 : helia_nn_min((-start + step - 1) / step, taps);
+}
+
+/* Gives one past the last tap before `extent`, at least `first`. */
+static inline int32_t end_tap(int32_t start, int32_t step, int32_t taps, int32_t extent, int32_t first)
+{
+    const int32_t end = start + (taps - 1) * step < extent ? taps : (extent - 1 - start + step) / step;
+    return helia_nn_max(end, first);
+}
+
+/* All channels of a pixel. */
+static void pixel_of_layer(const helia_nn_depthwise_layer *layer, const tap_window *window, int8_t *output)
+{
+    const helia_nn_output_rule rule = helia_nn_output_rule_of(layer->output_offset, layer->activation);
+    const int32_t *const start = layer->bias;
+    const int32_t channels = layer->channels;
+    const bool whole_3x3 = window->rows == 3 && window->columns == 3 && layer->dilation_w == 1;
+    int32_t sums[HELIA_NN_CHUNK];
+    for (int32_t chunk = 0; chunk < channels; chunk += HELIA_NN_CHUNK)
+    {
+        const int32_t count = helia_nn_min(channels - chunk, HELIA_NN_CHUNK);
+        if (start != NULL)
+        {
+            memcpy(sums, start + chunk, (size_t)count * sizeof *sums);
+        }
+        else
+        {
+            memset(sums, 0, sizeof sums);
+        }
+        int32_t i = 0;
+        if (whole_3x3)
+        {
+            for (; i + 4 <= count; i += 4)
+            {
+                add_3x3(window, chunk + i, sums + i);
+            }
+        }
+        for (; i + 4 <= count; i += 4)
+        {
+            add_taps(window, chunk + i, sums + i);
+        }
+        for (; i < count; i++)
+        {
+            sums[i] = add_taps_of_1(window, chunk + i, sums[i]);
+        }
+        helia_nn_outputs(&rule, sums, layer->multiplier + chunk, layer->shift + chunk, count, output + chunk);
+    }
+}
+
+/* A layer without folded sums. */
+static void layer_with_bias(const helia_nn_depthwise_layer *layer)
+{
+    const int32_t channels = layer->channels;
+    int8_t *output = layer->output;
+    tap_window window = {.input_step = layer->dilation_w * channels,
+                         .channels = channels,
+                         .offsets = helia_nn_twice(layer->input_offset)};
+    for (int32_t y = 0; y < layer->output_h; y++)
+    {
+        const int32_t top = y * layer->stride_h - layer->pad_h;
+        const int32_t y0 = first_tap(top, 1, layer->filter_h);
+        window.rows = end_tap(top, 1, layer->filter_h, layer->input_h, y0) - y0;
+        for (int32_t x = 0; x < layer->output_w; x++)
+        {
+            const int32_t left = x * layer->stride_w - layer->pad_w;
+            const int32_t x0 = first_tap(left, layer->dilation_w, layer->filter_w);
+            const int32_t x1 = end_tap(left, layer->dilation_w, layer->filter_w, layer->input_w, x0);
+            window.columns = x1 - x0;
+            window.input =
+                layer->input + ((top + y0) * layer->input_w + left) * channels + x0 * window.input_step;
+            window.input_row_step = layer->input_w * channels - window.columns * window.input_step;
+            window.weights = layer->filter + (y0 * layer->filter_w + x0) * channels;
+            window.weights_row_step = (layer->filter_w - window.columns) * channels;
+            pixel_of_layer(layer, &window, output);
+            output += channels;
+        }
+    }
+}
+
+#endif /* HELIA_NN_SUPPORT_DEPTHWISE_S8_DSP_H */
