@@ -27,6 +27,10 @@ arm_cmsis_nn_status arm_fully_connected_per_channel_s8(const cmsis_nn_context *c
         .shifts_right = helia_nn_all_negative(quant_params->shift, output_dims->c),
         .output_offset = fc_params->output_offset,
         .activation = fc_params->activation,
+#if defined(HELIA_NN_DSP)
+        .quick = helia_nn_quick_outputs(
+            ctx != NULL && ctx->buf != NULL ? (const int32_t *)ctx->buf : bias_data, quant_params->shift, true, output_dims->c),
+#endif
     };
     /* Int8 models have symmetric weights. */
     if (fc_params->filter_offset != 0)

@@ -26,6 +26,13 @@ static inline helia_nn_output_stage helia_nn_conv_output_stage(const cmsis_nn_co
         .shifts_right = helia_nn_all_negative(quant->shift, channels),
         .output_offset = params->output_offset,
         .activation = params->activation,
+#if defined(HELIA_NN_DSP)
+        .quick = helia_nn_quick_outputs(
+            weight_sum_ctx != NULL && weight_sum_ctx->buf != NULL ? (const int32_t *)weight_sum_ctx->buf : bias,
+            quant->shift,
+            true,
+            channels),
+#endif
     };
 }
 

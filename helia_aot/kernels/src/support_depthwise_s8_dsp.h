@@ -16,6 +16,7 @@ typedef struct
     const int8_t *input;   /* Of the first tap, channel 0. */
     const int8_t *weights; /* Likewise. */
     int32_t rows, columns;
+    bool short_rows; /* The filter has rows of three neighbouring taps. */
     int32_t input_row_step, weights_row_step; /* Bytes from the end of a row of taps to the next row. */
     int32_t input_step;                       /* Bytes between the taps of a row. */
     int32_t channels;                         /* Bytes between the weights of the taps of a row. */
@@ -33,61 +34,78 @@ typedef struct
     "smlabb %[s1], %[u], %[v], %[s1]\n\t"                                                                                     \
     "smlatt %[s3], %[u], %[v], %[s3]\n\t"
 
-#define RUN(taps, row_bytes)                                                                                                   \
+#define RUN(taps)                                                                                                              \
     __asm volatile(taps                                                                                                       \
                    : [s0] "+r"(s0),                                                                                           \
                      [s1] "+r"(s1),                                                                                           \
                      [s2] "+r"(s2),                                                                                           \
                      [s3] "+r"(s3),                                                                                           \
-                     [input] "+r"(input),                                                                                     \
-                     [weights] "+r"(weights),                                                                                 \
                      [u] "=&r"(u),                                                                                            \
                      [v] "=&r"(v),                                                                                            \
                      [t] "=&r"(t),                                                                                            \
                      [r] "=&r"(r)                                                                                             \
-                   : [row_step] "r"(row_bytes), [step] "r"(window->channels), [offsets] "r"(window->offsets)                  \
+                   : [input] "r"(input), [weights] "r"(weights), [step] "r"(step), [offsets] "r"(offsets)                     \
                    : "memory")
 
-#define ROW_OF_3                                                                                                              \
+#define ROW_OF_2                                                                                                              \
     "ldr %[u], [%[input]]\n\t"                                                                                                \
     "ldr %[v], [%[weights]]\n\t" TAP "ldr %[u], [%[input], %[step]]\n\t"                                                      \
-    "ldr %[v], [%[weights], %[step]]\n\t" TAP "ldr %[u], [%[input], %[step], lsl #1]\n\t"                                     \
-    "ldr %[v], [%[weights], %[step], lsl #1]\n\t"                                                                             \
-    "add %[input], %[row_step]\n\t"                                                                                           \
-    "add %[weights], %[step]\n\t"                                                                                             \
-    "add %[weights], %[weights], %[step], lsl #1\n\t" TAP
+    "ldr %[v], [%[weights], %[step]]\n\t"
 
-/* Adds a window of 3x3 taps that lies inside the input, for four channels. */
-static inline void add_3x3(const tap_window *window, int32_t channel, int32_t sums[4])
+#define ROW_OF_3 ROW_OF_2 TAP "ldr %[u], [%[input], %[step], lsl #1]\n\t"                                                     \
+                              "ldr %[v], [%[weights], %[step], lsl #1]\n\t"
+
+/* Rows of 2 or 3 neighbouring taps out of a filter of 3 columns, for four channels. */
+static inline void
+add_short_rows(const tap_window *window, int32_t channel, const int32_t start[4], int32_t sums[4], int32_t input_row_bytes)
 {
-    int32_t s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3];
+    int32_t s0 = start[0], s1 = start[1], s2 = start[2], s3 = start[3];
     uint32_t u, v, t, r;
     const int8_t *input = window->input + channel;
     const int8_t *weights = window->weights + channel;
-    RUN(ROW_OF_3 ROW_OF_3 ROW_OF_3, window->input_row_step + 3 * window->channels);
+    const int32_t step = window->channels;
+    const uint32_t offsets = window->offsets;
+    for (int32_t rows = window->rows; rows > 0; rows--)
+    {
+        if (window->columns == 2)
+        {
+            RUN(ROW_OF_2 TAP);
+        }
+        else
+        {
+            RUN(ROW_OF_3 TAP);
+        }
+        input += input_row_bytes;
+        weights += 3 * step;
+    }
     sums[0] = s0;
     sums[1] = s1;
     sums[2] = s2;
     sums[3] = s3;
 }
 
-/* Adds any taps for four channels. */
-static inline void add_taps(const tap_window *window, int32_t channel, int32_t sums[4])
+/* Any taps for four channels. */
+static inline void add_taps(const tap_window *window, int32_t channel, const int32_t start[4], int32_t sums[4])
 {
-    int32_t s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3];
-    uint32_t u, v, t, r;
+    int32_t s0 = start[0], s1 = start[1], s2 = start[2], s3 = start[3];
     const int8_t *input = window->input + channel;
     const int8_t *weights = window->weights + channel;
+    const uint32_t offsets = window->offsets;
     const int32_t input_step = window->input_step;
+    const int32_t channels = window->channels;
     for (int32_t rows = window->rows; rows > 0; rows--)
     {
         for (int32_t columns = window->columns; columns > 0; columns--)
         {
-            RUN("ldr %[u], [%[input]]\n\t"
-                "ldr %[v], [%[weights]]\n\t"
-                "add %[weights], %[step]\n\t"
-                "add %[input], %[row_step]\n\t" TAP,
-                input_step);
+            const uint32_t u = helia_nn_load_word(input), v = helia_nn_load_word(weights);
+            const uint32_t even = helia_nn_even_bytes(offsets, u), even_weights = helia_nn_even_bytes(0, v);
+            const uint32_t odd = helia_nn_odd_bytes(offsets, u), odd_weights = helia_nn_odd_bytes(0, v);
+            s0 = helia_nn_smlabb(even, even_weights, s0);
+            s1 = helia_nn_smlabb(odd, odd_weights, s1);
+            s2 = helia_nn_smlatt(even, even_weights, s2);
+            s3 = helia_nn_smlatt(odd, odd_weights, s3);
+            input += input_step;
+            weights += channels;
         }
         input += window->input_row_step;
         weights += window->weights_row_step;
@@ -100,6 +118,7 @@ static inline void add_taps(const tap_window *window, int32_t channel, int32_t s
 
 #undef TAP
 #undef RUN
+#undef ROW_OF_2
 #undef ROW_OF_3
 
 static int32_t add_taps_of_1(const tap_window *window, int32_t channel, int32_t sum)
@@ -134,42 +153,46 @@ static inline int32_t end_tap(int32_t start, int32_t step, int32_t taps, int32_t
     return helia_nn_max(end, first);
 }
 
-/* All channels of a pixel. */
-static void pixel_of_layer(const helia_nn_depthwise_layer *layer, const tap_window *window, int8_t *output)
+/* The sums of a chunk of channels; noinline for the sake of its registers. */
+static HELIA_NN_APART void
+sums_of_chunk(const tap_window *window, int32_t channel, int32_t count, const int32_t *start, int32_t *sums)
 {
-    const helia_nn_output_rule rule = helia_nn_output_rule_of(layer->output_offset, layer->activation);
-    const int32_t *const start = layer->bias;
+    const bool short_rows = window->short_rows && (window->columns == 2 || window->columns == 3);
+    const int32_t input_row_bytes = window->input_row_step + window->columns * window->channels;
+    const int32_t fours = count & ~3;
+    if (short_rows)
+    {
+        for (int32_t i = 0; i < fours; i += 4)
+        {
+            add_short_rows(window, channel + i, start + i, sums + i, input_row_bytes);
+        }
+    }
+    else
+    {
+        for (int32_t i = 0; i < fours; i += 4)
+        {
+            add_taps(window, channel + i, start + i, sums + i);
+        }
+    }
+    for (int32_t i = fours; i < count; i++)
+    {
+        sums[i] = add_taps_of_1(window, channel + i, start[i]);
+    }
+}
+
+/* All channels of a pixel. */
+static void pixel_of_layer(const helia_nn_depthwise_layer *layer,
+                           const helia_nn_output_rule *rule,
+                           const tap_window *window,
+                           int8_t *output)
+{
     const int32_t channels = layer->channels;
-    const bool whole_3x3 = window->rows == 3 && window->columns == 3 && layer->dilation_w == 1;
     int32_t sums[HELIA_NN_CHUNK];
     for (int32_t chunk = 0; chunk < channels; chunk += HELIA_NN_CHUNK)
     {
         const int32_t count = helia_nn_min(channels - chunk, HELIA_NN_CHUNK);
-        if (start != NULL)
-        {
-            memcpy(sums, start + chunk, (size_t)count * sizeof *sums);
-        }
-        else
-        {
-            memset(sums, 0, sizeof sums);
-        }
-        int32_t i = 0;
-        if (whole_3x3)
-        {
-            for (; i + 4 <= count; i += 4)
-            {
-                add_3x3(window, chunk + i, sums + i);
-            }
-        }
-        for (; i + 4 <= count; i += 4)
-        {
-            add_taps(window, chunk + i, sums + i);
-        }
-        for (; i < count; i++)
-        {
-            sums[i] = add_taps_of_1(window, chunk + i, sums[i]);
-        }
-        helia_nn_outputs(&rule, sums, layer->multiplier + chunk, layer->shift + chunk, count, output + chunk);
+        sums_of_chunk(window, chunk, count, layer->bias != NULL ? layer->bias + chunk : helia_nn_no_start, sums);
+        helia_nn_outputs(rule, sums, layer->multiplier + chunk, layer->shift + chunk, count, output + chunk);
     }
 }
 
@@ -178,8 +201,15 @@ static void layer_with_bias(const helia_nn_depthwise_layer *layer)
 {
     const int32_t channels = layer->channels;
     int8_t *output = layer->output;
+    const helia_nn_output_rule rule = {
+        layer->output_offset,
+        layer->activation,
+        helia_nn_quick_outputs(layer->bias, layer->shift, true, channels) &&
+            helia_nn_quick_depth(layer->filter_h * layer->filter_w),
+    };
     tap_window window = {.input_step = layer->dilation_w * channels,
                          .channels = channels,
+                         .short_rows = layer->filter_w == 3 && layer->dilation_w == 1,
                          .offsets = helia_nn_twice(layer->input_offset)};
     for (int32_t y = 0; y < layer->output_h; y++)
     {
@@ -197,7 +227,7 @@ static void layer_with_bias(const helia_nn_depthwise_layer *layer)
             window.input_row_step = layer->input_w * channels - window.columns * window.input_step;
             window.weights = layer->filter + (y0 * layer->filter_w + x0) * channels;
             window.weights_row_step = (layer->filter_w - window.columns) * channels;
-            pixel_of_layer(layer, &window, output);
+            pixel_of_layer(layer, &rule, &window, output);
             output += channels;
         }
     }

@@ -38,7 +38,8 @@ void helia_nn_matmul_wide_s8(const uint32_t *row0,
                              int8_t *output)
 {
     const int32_t *start = stage->sums != NULL ? stage->sums : stage->bias;
-    const helia_nn_output_rule rule = helia_nn_output_rule_of(stage->output_offset, stage->activation);
+    const helia_nn_output_rule rule = {
+        stage->output_offset, stage->activation, stage->quick && helia_nn_quick_depth(depth)};
     helia_nn_channel_scales scales;
     helia_nn_channel_scales_init(&scales, stage->multiplier, stage->shift, stage->per_channel);
     int32_t sums[2 * HELIA_NN_CHUNK];
@@ -46,12 +47,12 @@ void helia_nn_matmul_wide_s8(const uint32_t *row0,
     {
         const int32_t count = helia_nn_min(channels - channel, HELIA_NN_CHUNK);
         const int32_t even = count & ~1;
-        const int32_t *const first = start != NULL ? start + channel : NULL;
+        const int32_t *const first = start != NULL ? start + channel : helia_nn_no_start;
         sums_of_pair(row0, row1, rhs, even, depth, first, sums);
         rhs += even * depth;
         if (even < count)
         {
-            last_of_pair(row0, row1, rhs, depth, first != NULL ? first[even] : 0, sums + 2 * even);
+            last_of_pair(row0, row1, rhs, depth, first[even], sums + 2 * even);
         }
         helia_nn_output_pairs(&rule, sums, scales.multiplier, scales.shift, count, output, channels);
         helia_nn_channel_scales_advance(&scales, count);
@@ -69,7 +70,8 @@ static void row_times_channels(const int8_t *row,
 {
     const int32_t *start = stage->sums != NULL ? stage->sums : stage->bias;
     const uint32_t offsets = helia_nn_twice(stage->sums != NULL ? 0 : stage->input_offset);
-    const helia_nn_output_rule rule = helia_nn_output_rule_of(stage->output_offset, stage->activation);
+    const helia_nn_output_rule rule = {
+        stage->output_offset, stage->activation, stage->quick && helia_nn_quick_depth(depth)};
     helia_nn_channel_scales scales;
     helia_nn_channel_scales_init(&scales, stage->multiplier, stage->shift, stage->per_channel);
     int32_t sums[HELIA_NN_CHUNK];

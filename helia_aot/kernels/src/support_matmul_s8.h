@@ -8,6 +8,10 @@
 
 #include "internal.h"
 
+#if defined(HELIA_NN_DSP)
+#include "support_output_dsp.h"
+#endif
+
 /* From an accumulator to an int8 output. */
 typedef struct
 {
@@ -20,6 +24,9 @@ typedef struct
     bool shifts_right;         /* Every shift is negative; false is always allowed. */
     int32_t output_offset;
     cmsis_nn_activation activation;
+#if defined(HELIA_NN_DSP)
+    bool quick; /* What helia_nn_quick_outputs() gives; false is always allowed. */
+#endif
 } helia_nn_output_stage;
 
 /*

@@ -69,25 +69,55 @@ static inline uint32_t tail_of(const int8_t *end, int32_t depth)
                    :                                                                                                          \
                    : "memory")
 
-/*
- * The sums of `channels` channels, an even number, for two rows; the sums of the rows alternate. `start` is NULL for zeros.
- */
-static void sums_of_pair(const uint32_t *row0,
-                         const uint32_t *row1,
-                         const int8_t *weights,
-                         int32_t channels,
-                         int32_t depth,
-                         const int32_t *start,
-                         int32_t *sums)
+/* The sums of a block, and where its rows and weights are read next. */
+typedef struct
 {
-    for (; channels > 0; channels -= 2)
+    int32_t s00, s01, s10, s11; /* Row, channel. */
+    const uint32_t *x0, *x1;
+    const int8_t *w0, *w1;
+} block_2x2;
+
+/* What is left of a block after its steps of 16 bytes of depth. */
+static inline void add_rest(block_2x2 *block, int32_t depth)
+{
+    int32_t s00 = block->s00, s01 = block->s01, s10 = block->s10, s11 = block->s11;
+    const uint32_t *x0 = block->x0, *x1 = block->x1;
+    const int8_t *w0 = block->w0, *w1 = block->w1;
+    uint32_t u0, u1, v0, v1, t;
+#pragma GCC unroll 1
+    for (int32_t i = (depth >> 2) & 3; i > 0; i--)
     {
-        int32_t s00 = 0, s01 = 0;
-        if (start != NULL)
-        {
-            s00 = *start++;
-            s01 = *start++;
-        }
+        BLOCK_2X2_RUN(BLOCK_2X2_STEP);
+    }
+    if ((depth & 3) != 0)
+    {
+        w0 += depth & 3;
+        w1 += depth & 3;
+        u0 = tail_of(w0, depth);
+        u1 = tail_of(w1, depth);
+        const uint32_t even0 = helia_nn_even_bytes(0, u0), odd0 = helia_nn_odd_bytes(0, u0);
+        const uint32_t even1 = helia_nn_even_bytes(0, u1), odd1 = helia_nn_odd_bytes(0, u1);
+        s00 = helia_nn_smlad(x0[1], odd0, helia_nn_smlad(x0[0], even0, s00));
+        s01 = helia_nn_smlad(x0[1], odd1, helia_nn_smlad(x0[0], even1, s01));
+        s10 = helia_nn_smlad(x1[1], odd0, helia_nn_smlad(x1[0], even0, s10));
+        s11 = helia_nn_smlad(x1[1], odd1, helia_nn_smlad(x1[0], even1, s11));
+    }
+    *block = (block_2x2){s00, s01, s10, s11, x0, x1, w0, w1};
+}
+
+/* The sums of `channels` channels, an even number, for two rows; the sums of the rows alternate. */
+static HELIA_NN_APART void sums_of_pair(const uint32_t *row0,
+                                        const uint32_t *row1,
+                                        const int8_t *weights,
+                                        int32_t channels,
+                                        int32_t depth,
+                                        const int32_t *start,
+                                        int32_t *sums)
+{
+    int32_t *const end = sums + 2 * channels;
+    while (sums != end)
+    {
+        int32_t s00 = start[0], s01 = start[1];
         int32_t s10 = s00, s11 = s01;
         const uint32_t *x0 = row0, *x1 = row1;
         const int8_t *w0 = weights, *w1 = weights + depth;
@@ -96,29 +126,22 @@ static void sums_of_pair(const uint32_t *row0,
         {
             BLOCK_2X2_RUN(BLOCK_2X2_STEP BLOCK_2X2_STEP BLOCK_2X2_STEP BLOCK_2X2_STEP);
         }
-#pragma GCC unroll 1
-        for (int32_t i = (depth >> 2) & 3; i > 0; i--)
+        if ((depth & 15) != 0)
         {
-            BLOCK_2X2_RUN(BLOCK_2X2_STEP);
-        }
-        if ((depth & 3) != 0)
-        {
-            w0 += depth & 3;
-            w1 += depth & 3;
-            u0 = tail_of(w0, depth);
-            u1 = tail_of(w1, depth);
-            const uint32_t even0 = helia_nn_even_bytes(0, u0), odd0 = helia_nn_odd_bytes(0, u0);
-            const uint32_t even1 = helia_nn_even_bytes(0, u1), odd1 = helia_nn_odd_bytes(0, u1);
-            s00 = helia_nn_smlad(x0[1], odd0, helia_nn_smlad(x0[0], even0, s00));
-            s01 = helia_nn_smlad(x0[1], odd1, helia_nn_smlad(x0[0], even1, s01));
-            s10 = helia_nn_smlad(x1[1], odd0, helia_nn_smlad(x1[0], even0, s10));
-            s11 = helia_nn_smlad(x1[1], odd1, helia_nn_smlad(x1[0], even1, s11));
+            block_2x2 block = {s00, s01, s10, s11, x0, x1, w0, w1};
+            add_rest(&block, depth);
+            s00 = block.s00;
+            s01 = block.s01;
+            s10 = block.s10;
+            s11 = block.s11;
+            w1 = block.w1;
         }
         sums[0] = s00;
         sums[1] = s10;
         sums[2] = s01;
         sums[3] = s11;
         sums += 4;
+        start += 2;
         weights = w1;
     }
 }

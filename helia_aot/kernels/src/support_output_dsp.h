@@ -17,44 +17,64 @@
 /* A loop with registers of its own, in a file that may not use it. */
 #define HELIA_NN_APART __attribute__((noinline, unused))
 
+/* Start values of a chunk without any. */
+static const int32_t helia_nn_no_start[HELIA_NN_CHUNK] __attribute__((unused)) = {0};
+
 typedef struct
 {
     int32_t offset;
     cmsis_nn_activation activation;
+    /*
+     * Every shift is to the right and no sum reaches 2^30, so that twice the sum fits into 32 bits and the quick loops are exact;
+     * false is always allowed.
+     */
+    bool quick;
 } helia_nn_output_rule;
 
-static inline helia_nn_output_rule helia_nn_output_rule_of(int32_t output_offset, cmsis_nn_activation activation)
+/*
+ * Whether a layer's outputs may be quick as far as its constants decide: `start` may be NULL; there is a shift for each channel, or
+ * one. helia_nn_quick_depth() is the other half.
+ */
+static HELIA_NN_APART bool
+helia_nn_quick_outputs(const int32_t *start, const int32_t *shift, bool per_channel, int32_t channels)
 {
-    return (helia_nn_output_rule){output_offset, activation};
-}
-
-/* A shift that is not to the right, or a sum whose double overflows. */
-static HELIA_NN_COLD int32_t helia_nn_any_output(int32_t sum, int32_t multiplier, int32_t shift, int32_t offset)
-{
-    return helia_nn_clamp(helia_nn_requantize(sum, multiplier, shift) + offset, INT8_MIN, INT8_MAX);
-}
-
-/* An output before the activation; `add` is 1 + twice the offset: 1 rounds the last bit, which SSAT shifts out. */
-static inline int8_t helia_nn_output_of(int32_t sum, int32_t multiplier, int32_t shift_less_one, int32_t add)
-{
-    int32_t doubled;
-    if (__builtin_expect(__builtin_add_overflow(sum, sum, &doubled), 0))
+    bool quick = true;
+    for (int32_t i = 0; i < channels; i++)
     {
-        return (int8_t)helia_nn_any_output(sum, multiplier, ~shift_less_one, add >> 1);
+        const int32_t first = start != NULL ? start[i] : 0;
+        quick = quick && shift[per_channel ? i : 0] < 0 && first < 1 << 29 && first > -(1 << 29);
     }
-    return (int8_t)__ssat(helia_nn_halved_shift(helia_nn_smmulr(doubled, multiplier), shift_less_one, add) >> 1, 8);
+    return quick;
+}
+
+/* 2^14 products of an input with its offset and a weight stay below 2^29. */
+static inline bool helia_nn_quick_depth(int32_t depth)
+{
+    return depth <= 1 << 14;
+}
+
+/* Any sum with any shift, before the activation. */
+static HELIA_NN_COLD __attribute__((unused)) void
+helia_nn_any_output(int32_t sum, int32_t multiplier, int32_t shift, int32_t offset, int8_t *output)
+{
+    *output = (int8_t)helia_nn_clamp(helia_nn_requantize(sum, multiplier, shift) + offset, INT8_MIN, INT8_MAX);
+}
+
+/* A quick output before the activation; `add` is 1 + twice the offset: 1 rounds the last bit, which SSAT shifts out. */
+static inline int32_t helia_nn_quick_output(int32_t sum, int32_t multiplier, int32_t shift, int32_t add)
+{
+    return __ssat(helia_nn_halved_shift(helia_nn_smmulr(2 * sum, multiplier), ~shift, add) >> 1, 8);
 }
 
 /* Limits outputs to the activation, where that is not int8's own range. */
 static inline void helia_nn_activate(const cmsis_nn_activation *activation, int8_t *outputs, int32_t count)
 {
-    if (activation->min == INT8_MIN && activation->max == INT8_MAX)
+    if (activation->min != INT8_MIN || activation->max != INT8_MAX)
     {
-        return;
-    }
-    for (int32_t i = 0; i < count; i++)
-    {
-        outputs[i] = (int8_t)helia_nn_clamp(outputs[i], activation->min, activation->max);
+        for (int32_t i = 0; i < count; i++)
+        {
+            outputs[i] = (int8_t)helia_nn_clamp(outputs[i], activation->min, activation->max);
+        }
     }
 }
 
@@ -77,12 +97,13 @@ static inline void helia_nn_channel_scales_init(helia_nn_channel_scales *scales,
     scales->per_channel = per_channel;
     if (!per_channel)
     {
+        const int32_t shared[2] = {*multiplier, *shift};
         scales->multiplier = scales->copies[0];
         scales->shift = scales->copies[1];
         for (int32_t i = 0; i < HELIA_NN_CHUNK; i++)
         {
-            scales->copies[0][i] = *multiplier;
-            scales->copies[1][i] = *shift;
+            scales->copies[0][i] = shared[0];
+            scales->copies[1][i] = shared[1];
         }
     }
 }
@@ -105,17 +126,20 @@ static HELIA_NN_APART void helia_nn_outputs(const helia_nn_output_rule *rule,
                                             int8_t *outputs)
 {
     const int32_t add = 1 + 2 * rule->offset;
-    int8_t *const first = outputs;
-    int8_t *const end = outputs + count;
-    do
+    int32_t i = 0;
+    if (rule->quick)
     {
-        const int32_t sum = *sums++;
-        const int32_t factor = *multiplier++;
-        const int32_t less_one = ~*shift++;
-        *outputs++ = less_one < 0 ? (int8_t)helia_nn_any_output(sum, factor, ~less_one, rule->offset)
-                                  : helia_nn_output_of(sum, factor, less_one, add);
-    } while (outputs != end);
-    helia_nn_activate(&rule->activation, first, count);
+#pragma GCC unroll 4
+        for (; i < count; i++)
+        {
+            outputs[i] = (int8_t)helia_nn_quick_output(sums[i], multiplier[i], shift[i], add);
+        }
+    }
+    for (; i < count; i++)
+    {
+        helia_nn_any_output(sums[i], multiplier[i], shift[i], rule->offset, outputs + i);
+    }
+    helia_nn_activate(&rule->activation, outputs, count);
 }
 
 /* As helia_nn_outputs() for two rows, whose sums alternate; the second row of outputs is `step` bytes behind the first. */
@@ -128,28 +152,25 @@ static HELIA_NN_APART void helia_nn_output_pairs(const helia_nn_output_rule *rul
                                                  int32_t step)
 {
     const int32_t add = 1 + 2 * rule->offset;
-    int8_t *const first = outputs;
-    int8_t *const end = outputs + count;
-    do
+    int8_t *const next = outputs + step;
+    int32_t i = 0;
+    if (rule->quick)
     {
-        const int32_t sum0 = sums[0], sum1 = sums[1];
-        const int32_t factor = *multiplier++;
-        const int32_t less_one = ~*shift++;
-        if (__builtin_expect(less_one < 0, 0))
+#pragma GCC unroll 4
+        for (; i < count; i++)
         {
-            outputs[0] = (int8_t)helia_nn_any_output(sum0, factor, ~less_one, rule->offset);
-            outputs[step] = (int8_t)helia_nn_any_output(sum1, factor, ~less_one, rule->offset);
+            const int32_t sum0 = sums[2 * i], sum1 = sums[2 * i + 1], factor = multiplier[i], right = shift[i];
+            outputs[i] = (int8_t)helia_nn_quick_output(sum0, factor, right, add);
+            next[i] = (int8_t)helia_nn_quick_output(sum1, factor, right, add);
         }
-        else
-        {
-            outputs[0] = helia_nn_output_of(sum0, factor, less_one, add);
-            outputs[step] = helia_nn_output_of(sum1, factor, less_one, add);
-        }
-        sums += 2;
-        outputs++;
-    } while (outputs != end);
-    helia_nn_activate(&rule->activation, first, count);
-    helia_nn_activate(&rule->activation, first + step, count);
+    }
+    for (; i < count; i++)
+    {
+        helia_nn_any_output(sums[2 * i], multiplier[i], shift[i], rule->offset, outputs + i);
+        helia_nn_any_output(sums[2 * i + 1], multiplier[i], shift[i], rule->offset, next + i);
+    }
+    helia_nn_activate(&rule->activation, outputs, count);
+    helia_nn_activate(&rule->activation, next, count);
 }
 
 #endif /* HELIA_NN_SUPPORT_OUTPUT_DSP_H */
