@@ -23,7 +23,7 @@ typedef struct
     uint32_t offsets;                         /* The input offset, twice. */
 } tap_window;
 
-/* One tap of four channels; 11 cycles. */
+/* One tap of four channels; 11 cycles with its two loads. */
 #define TAP                                                                                                                   \
     "sxtab16 %[t], %[offsets], %[u]\n\t"                                                                                      \
     "sxtb16 %[r], %[v]\n\t"                                                                                                   \
@@ -34,55 +34,89 @@ typedef struct
     "smlabb %[s1], %[u], %[v], %[s1]\n\t"                                                                                     \
     "smlatt %[s3], %[u], %[v], %[s3]\n\t"
 
-#define RUN(taps)                                                                                                              \
-    __asm volatile(taps                                                                                                       \
-                   : [s0] "+r"(s0),                                                                                           \
-                     [s1] "+r"(s1),                                                                                           \
-                     [s2] "+r"(s2),                                                                                           \
-                     [s3] "+r"(s3),                                                                                           \
-                     [u] "=&r"(u),                                                                                            \
-                     [v] "=&r"(v),                                                                                            \
-                     [t] "=&r"(t),                                                                                            \
-                     [r] "=&r"(r)                                                                                             \
-                   : [input] "r"(input), [weights] "r"(weights), [step] "r"(step), [offsets] "r"(offsets)                     \
-                   : "memory")
-
+/* A row of two or three neighbouring taps. */
 #define ROW_OF_2                                                                                                              \
     "ldr %[u], [%[input]]\n\t"                                                                                                \
     "ldr %[v], [%[weights]]\n\t" TAP "ldr %[u], [%[input], %[step]]\n\t"                                                      \
-    "ldr %[v], [%[weights], %[step]]\n\t"
+    "ldr %[v], [%[weights], %[step]]\n\t" TAP
 
-#define ROW_OF_3 ROW_OF_2 TAP "ldr %[u], [%[input], %[step], lsl #1]\n\t"                                                     \
-                              "ldr %[v], [%[weights], %[step], lsl #1]\n\t"
+#define ROW_OF_3                                                                                                              \
+    ROW_OF_2 "ldr %[u], [%[input], %[step], lsl #1]\n\t"                                                                      \
+             "ldr %[v], [%[weights], %[step], lsl #1]\n\t" TAP
 
-/* Rows of 2 or 3 neighbouring taps out of a filter of 3 columns, for four channels. */
-static inline void
-add_short_rows(const tap_window *window, int32_t channel, const int32_t start[4], int32_t sums[4], int32_t input_row_bytes)
-{
-    int32_t s0 = start[0], s1 = start[1], s2 = start[2], s3 = start[3];
-    uint32_t u, v, t, r;
-    const int8_t *input = window->input + channel;
-    const int8_t *weights = window->weights + channel;
-    const int32_t step = window->channels;
-    const uint32_t offsets = window->offsets;
-    for (int32_t rows = window->rows; rows > 0; rows--)
-    {
-        if (window->columns == 2)
-        {
-            RUN(ROW_OF_2 TAP);
-        }
-        else
-        {
-            RUN(ROW_OF_3 TAP);
-        }
-        input += input_row_bytes;
-        weights += 3 * step;
+#define NEXT_ROW                                                                                                              \
+    "ldr %[t], %[row_bytes]\n\t"                                                                                              \
+    "add %[weights], %[step]\n\t"                                                                                             \
+    "add %[weights], %[weights], %[step], lsl #1\n\t"                                                                         \
+    "add %[input], %[t]\n\t"
+
+/* Back from the last of three rows or of two to the first one, four channels on. */
+#define BACK_3                                                                                                                \
+    "ldr %[t], %[row_bytes]\n\t"                                                                                              \
+    "sub %[weights], %[weights], %[step], lsl #1\n\t"                                                                         \
+    "sub %[weights], %[weights], %[step], lsl #2\n\t"                                                                         \
+    "sub %[input], %[input], %[t], lsl #1\n\t"
+#define BACK_2                                                                                                                \
+    "ldr %[t], %[row_bytes]\n\t"                                                                                              \
+    "sub %[weights], %[step]\n\t"                                                                                             \
+    "sub %[weights], %[weights], %[step], lsl #1\n\t"                                                                         \
+    "sub %[input], %[t]\n\t"
+
+/* A function for a number of rows and columns of a filter with three columns: `count` channels, a multiple of 4, 4 at least. */
+#define DEFINE_TAPS(name, taps)                                                                                               \
+    static HELIA_NN_APART void name(const int8_t *input,                                                                      \
+                                    const int8_t *weights,                                                                    \
+                                    int32_t step,                                                                             \
+                                    int32_t input_row_bytes,                                                                  \
+                                    uint32_t offsets,                                                                         \
+                                    int32_t count,                                                                            \
+                                    const int32_t *start,                                                                     \
+                                    int32_t *sums)                                                                            \
+    {                                                                                                                         \
+        int32_t s0, s1, s2, s3;                                                                                               \
+        uint32_t u, v, t, r;                                                                                                  \
+        const int32_t *first = start;                                                                                         \
+        int32_t *to = sums;                                                                                                   \
+        int32_t *end = sums + count;                                                                                          \
+        int32_t row_bytes = input_row_bytes;                                                                                  \
+        __asm volatile("1:\n\t"                                                                                               \
+                       "ldr %[t], %[first]\n\t"                                                                               \
+                       "ldr %[s0], [%[t]], #4\n\t"                                                                            \
+                       "ldr %[s1], [%[t]], #4\n\t"                                                                            \
+                       "ldr %[s2], [%[t]], #4\n\t"                                                                            \
+                       "ldr %[s3], [%[t]], #4\n\t"                                                                            \
+                       "str %[t], %[first]\n\t" taps                                                                          \
+                       "ldr %[t], %[to]\n\t"                                                                                  \
+                       "ldr %[u], %[end]\n\t"                                                                                 \
+                       "str %[s0], [%[t]], #4\n\t"                                                                            \
+                       "str %[s1], [%[t]], #4\n\t"                                                                            \
+                       "str %[s2], [%[t]], #4\n\t"                                                                            \
+                       "str %[s3], [%[t]], #4\n\t"                                                                            \
+                       "str %[t], %[to]\n\t"                                                                                  \
+                       "add %[input], #4\n\t"                                                                                 \
+                       "add %[weights], #4\n\t"                                                                               \
+                       "cmp %[t], %[u]\n\t"                                                                                   \
+                       "bne 1b\n\t"                                                                                           \
+                       : [s0] "=&r"(s0),                                                                                      \
+                         [s1] "=&r"(s1),                                                                                      \
+                         [s2] "=&r"(s2),                                                                                      \
+                         [s3] "=&r"(s3),                                                                                      \
+                         [u] "=&r"(u),                                                                                        \
+                         [v] "=&r"(v),                                                                                        \
+                         [t] "=&r"(t),                                                                                        \
+                         [r] "=&r"(r),                                                                                        \
+                         [input] "+r"(input),                                                                                 \
+                         [weights] "+r"(weights),                                                                             \
+                         [first] "+m"(first),                                                                                 \
+                         [to] "+m"(to)                                                                                        \
+                       : [step] "r"(step), [offsets] "r"(offsets), [row_bytes] "m"(row_bytes), [end] "m"(end)                 \
+                       : "cc", "memory");                                                                                     \
     }
-    sums[0] = s0;
-    sums[1] = s1;
-    sums[2] = s2;
-    sums[3] = s3;
-}
+
+DEFINE_TAPS(taps_of_3x3, ROW_OF_3 NEXT_ROW ROW_OF_3 NEXT_ROW ROW_OF_3 BACK_3)
+DEFINE_TAPS(taps_of_3x2, ROW_OF_2 NEXT_ROW ROW_OF_2 NEXT_ROW ROW_OF_2 BACK_3)
+DEFINE_TAPS(taps_of_2x3, ROW_OF_3 NEXT_ROW ROW_OF_3 BACK_2)
+DEFINE_TAPS(taps_of_2x2, ROW_OF_2 NEXT_ROW ROW_OF_2 BACK_2)
 
 /* Any taps for four channels. */
 static inline void add_taps(const tap_window *window, int32_t channel, const int32_t start[4], int32_t sums[4])
@@ -117,9 +151,12 @@ static inline void add_taps(const tap_window *window, int32_t channel, const int
 }
 
 #undef TAP
-#undef RUN
 #undef ROW_OF_2
 #undef ROW_OF_3
+#undef NEXT_ROW
+#undef BACK_2
+#undef BACK_3
+#undef DEFINE_TAPS
 
 static int32_t add_taps_of_1(const tap_window *window, int32_t channel, int32_t sum)
 {
@@ -153,19 +190,24 @@ static inline int32_t end_tap(int32_t start, int32_t step, int32_t taps, int32_t
     return helia_nn_max(end, first);
 }
 
-/* The sums of a chunk of channels; noinline for the sake of its registers. */
-static HELIA_NN_APART void
-sums_of_chunk(const tap_window *window, int32_t channel, int32_t count, const int32_t *start, int32_t *sums)
+/* The sums of a chunk of channels. */
+static void sums_of_chunk(const tap_window *window, int32_t channel, int32_t count, const int32_t *start, int32_t *sums)
 {
-    const bool short_rows = window->short_rows && (window->columns == 2 || window->columns == 3);
-    const int32_t input_row_bytes = window->input_row_step + window->columns * window->channels;
     const int32_t fours = count & ~3;
-    if (short_rows)
+    const bool known = window->short_rows && (window->rows == 3 || window->rows == 2) &&
+                       (window->columns == 3 || window->columns == 2) && fours > 0;
+    if (known)
     {
-        for (int32_t i = 0; i < fours; i += 4)
-        {
-            add_short_rows(window, channel + i, start + i, sums + i, input_row_bytes);
-        }
+        const int32_t row_bytes = window->input_row_step + window->columns * window->channels;
+        (window->rows == 3 ? (window->columns == 3 ? taps_of_3x3 : taps_of_3x2)
+                           : (window->columns == 3 ? taps_of_2x3 : taps_of_2x2))(window->input + channel,
+                                                                                 window->weights + channel,
+                                                                                 window->channels,
+                                                                                 row_bytes,
+                                                                                 window->offsets,
+                                                                                 fours,
+                                                                                 start,
+                                                                                 sums);
     }
     else
     {

@@ -12,7 +12,7 @@
 #include "internal.h"
 
 /* Channels whose accumulators are kept until they are turned into outputs. */
-#define HELIA_NN_CHUNK 16
+#define HELIA_NN_CHUNK 64
 
 /* A loop with registers of its own, in a file that may not use it. */
 #define HELIA_NN_APART __attribute__((noinline, unused))
