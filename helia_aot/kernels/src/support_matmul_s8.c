@@ -7,7 +7,7 @@
 
 #include "support_matmul_s8_dsp.h"
 
-/* Two rows of this depth are widened on the stack: 1 KB. Deeper ones are taken one by one. */
+/* Bytes of a row that are widened at a time: two rows take 1 KB of stack. */
 #define WIDE_DEPTH 256
 
 void helia_nn_widen_row(const int8_t *from, int32_t depth, int32_t offset, uint32_t *to)
@@ -29,6 +29,155 @@ void helia_nn_widen_row(const int8_t *from, int32_t depth, int32_t offset, uint3
     }
 }
 
+/* The last 1 to 3 products of each channel, whose weights end `stride` bytes apart; `tails` has the last two words of each row. */
+static void
+add_tails(const uint32_t *tail0, const uint32_t *tail1, const int8_t *end, int32_t stride, int32_t channels, int32_t *sums)
+{
+    for (int32_t i = 0; i < channels; i++)
+    {
+        const uint32_t word = tail_of(end, stride);
+        const uint32_t even = helia_nn_even_bytes(0, word), odd = helia_nn_odd_bytes(0, word);
+        *sums = helia_nn_smlad(tail0[1], odd, helia_nn_smlad(tail0[0], even, *sums));
+        sums++;
+        if (tail1 != NULL)
+        {
+            *sums = helia_nn_smlad(tail1[1], odd, helia_nn_smlad(tail1[0], even, *sums));
+            sums++;
+        }
+        end += stride;
+    }
+}
+
+/*
+ * Adds the products of `depth` bytes with a chunk of channels, whose weights are `stride` bytes apart; less than `stride` is a
+ * multiple of 4.
+ */
+static void add_pair_of_chunk(const uint32_t *row0,
+                              const uint32_t *row1,
+                              const int8_t *weights,
+                              int32_t stride,
+                              int32_t channels,
+                              int32_t depth,
+                              int32_t *sums)
+{
+    const int32_t even = channels & ~1;
+    const int32_t words = depth >> 2;
+    if (even > 0 && words > 0)
+    {
+        add_pair(row0, row1, weights, stride, even, words, sums);
+    }
+    if ((depth & 3) != 0)
+    {
+        add_tails(row0 + 2 * words, row1 + 2 * words, weights + depth, stride, even, sums);
+    }
+    if (even < channels)
+    {
+        weights += even * stride;
+        sums[2 * even] = add_one(row0, weights, depth, sums[2 * even]);
+        sums[2 * even + 1] = add_one(row1, weights, depth, sums[2 * even + 1]);
+    }
+}
+
+/* The same for one row. */
+static void add_row_of_chunk(
+    const uint32_t *row, const int8_t *weights, int32_t stride, int32_t channels, int32_t depth, int32_t *sums)
+{
+    const int32_t fours = channels & ~3;
+    const int32_t words = depth >> 2;
+    if (fours > 0 && words > 0)
+    {
+        add_row(row, weights, stride, fours, words, sums);
+    }
+    if ((depth & 3) != 0)
+    {
+        add_tails(row + 2 * words, NULL, weights + depth, stride, fours, sums);
+    }
+    for (int32_t i = fours; i < channels; i++)
+    {
+        sums[i] = add_one(row, weights + i * stride, depth, sums[i]);
+    }
+}
+
+/* Sets the sums of a chunk, alternating between two rows or of one, to their start values. */
+static inline void set_sums(const int32_t *start, int32_t channels, int32_t rows, int32_t *sums)
+{
+    if (rows == 1)
+    {
+        memcpy(sums, start, (size_t)channels * sizeof *sums);
+        return;
+    }
+#pragma GCC unroll 4
+    for (int32_t i = 0; i < channels; i++)
+    {
+        const int32_t now = start[i];
+        sums[2 * i] = now;
+        sums[2 * i + 1] = now;
+    }
+}
+
+/* Rows as bytes, or widened where `bytes` are NULL. */
+typedef struct
+{
+    const int8_t *bytes[2];
+    const uint32_t *wide[2];
+    int32_t count; /* 1 or 2. */
+    int32_t offset;
+} row_pair;
+
+/* One row or two by all channels. */
+static void rows_times_channels(const row_pair *rows,
+                                const int8_t *rhs,
+                                int32_t channels,
+                                int32_t depth,
+                                const helia_nn_output_stage *stage,
+                                int8_t *output)
+{
+    const int32_t *start = stage->sums != NULL ? stage->sums : stage->bias;
+    const helia_nn_output_rule rule = {
+        stage->output_offset, stage->activation, stage->quick && helia_nn_quick_depth(depth)};
+    helia_nn_channel_scales scales;
+    helia_nn_channel_scales_init(&scales, stage->multiplier, stage->shift, stage->per_channel);
+    uint32_t blocks[2][WIDE_DEPTH / 2];
+    int32_t sums[2 * HELIA_NN_CHUNK];
+    const uint32_t *wide[2] = {rows->wide[0], rows->wide[1]};
+    int32_t widened_at = -1;
+    const int32_t block_depth = rows->wide[0] != NULL ? depth : WIDE_DEPTH;
+    for (int32_t channel = 0; channel < channels; channel += HELIA_NN_CHUNK)
+    {
+        const int32_t count = helia_nn_min(channels - channel, HELIA_NN_CHUNK);
+        set_sums(start != NULL ? start + channel : helia_nn_no_start, count, rows->count, sums);
+        for (int32_t at = 0; at < depth; at += block_depth)
+        {
+            const int32_t now = helia_nn_min(depth - at, block_depth);
+            for (int32_t k = 0; k < rows->count && rows->wide[0] == NULL && widened_at != at; k++)
+            {
+                helia_nn_widen_row(rows->bytes[k] + at, now, rows->offset, blocks[k]);
+                wide[k] = blocks[k];
+            }
+            widened_at = at;
+            if (rows->count == 2)
+            {
+                add_pair_of_chunk(wide[0], wide[1], rhs + at, depth, count, now, sums);
+            }
+            else
+            {
+                add_row_of_chunk(wide[0], rhs + at, depth, count, now, sums);
+            }
+        }
+        if (rows->count == 2)
+        {
+            helia_nn_output_pairs(&rule, sums, scales.multiplier, scales.shift, count, output, channels);
+        }
+        else
+        {
+            helia_nn_outputs(&rule, sums, scales.multiplier, scales.shift, count, output);
+        }
+        helia_nn_channel_scales_advance(&scales, count);
+        output += count;
+        rhs += count * depth;
+    }
+}
+
 void helia_nn_matmul_wide_s8(const uint32_t *row0,
                              const uint32_t *row1,
                              const int8_t *rhs,
@@ -37,62 +186,8 @@ void helia_nn_matmul_wide_s8(const uint32_t *row0,
                              const helia_nn_output_stage *stage,
                              int8_t *output)
 {
-    const int32_t *start = stage->sums != NULL ? stage->sums : stage->bias;
-    const helia_nn_output_rule rule = {
-        stage->output_offset, stage->activation, stage->quick && helia_nn_quick_depth(depth)};
-    helia_nn_channel_scales scales;
-    helia_nn_channel_scales_init(&scales, stage->multiplier, stage->shift, stage->per_channel);
-    int32_t sums[2 * HELIA_NN_CHUNK];
-    for (int32_t channel = 0; channel < channels; channel += HELIA_NN_CHUNK)
-    {
-        const int32_t count = helia_nn_min(channels - channel, HELIA_NN_CHUNK);
-        const int32_t even = count & ~1;
-        const int32_t *const first = start != NULL ? start + channel : helia_nn_no_start;
-        sums_of_pair(row0, row1, rhs, even, depth, first, sums);
-        rhs += even * depth;
-        if (even < count)
-        {
-            last_of_pair(row0, row1, rhs, depth, first[even], sums + 2 * even);
-        }
-        helia_nn_output_pairs(&rule, sums, scales.multiplier, scales.shift, count, output, channels);
-        helia_nn_channel_scales_advance(&scales, count);
-        output += count;
-    }
-}
-
-/* One row of bytes by all channels. */
-static void row_times_channels(const int8_t *row,
-                               const int8_t *rhs,
-                               int32_t channels,
-                               int32_t depth,
-                               const helia_nn_output_stage *stage,
-                               int8_t *output)
-{
-    const int32_t *start = stage->sums != NULL ? stage->sums : stage->bias;
-    const uint32_t offsets = helia_nn_twice(stage->sums != NULL ? 0 : stage->input_offset);
-    const helia_nn_output_rule rule = {
-        stage->output_offset, stage->activation, stage->quick && helia_nn_quick_depth(depth)};
-    helia_nn_channel_scales scales;
-    helia_nn_channel_scales_init(&scales, stage->multiplier, stage->shift, stage->per_channel);
-    int32_t sums[HELIA_NN_CHUNK];
-    for (int32_t chunk = 0; chunk < channels; chunk += HELIA_NN_CHUNK)
-    {
-        const int32_t count = helia_nn_min(channels - chunk, HELIA_NN_CHUNK);
-        for (int32_t i = 0; i < count; i += 4)
-        {
-            /* Channels past the last repeat it. */
-            const int8_t *weights[4];
-            for (int32_t k = 0; k < 4; k++)
-            {
-                const int32_t channel = chunk + helia_nn_min(i + k, count - 1);
-                weights[k] = rhs + channel * depth;
-                sums[i + k] = start != NULL ? start[channel] : 0;
-            }
-            row_by_4(row, offsets, weights, depth, sums + i);
-        }
-        helia_nn_outputs(&rule, sums, scales.multiplier, scales.shift, count, output + chunk);
-        helia_nn_channel_scales_advance(&scales, count);
-    }
+    const row_pair rows = {.wide = {row0, row1}, .count = 2};
+    rows_times_channels(&rows, rhs, channels, depth, stage, output);
 }
 
 void helia_nn_matmul_s8(const int8_t *lhs,
@@ -105,21 +200,16 @@ void helia_nn_matmul_s8(const int8_t *lhs,
                         int8_t *output)
 {
     const int32_t offset = stage->sums != NULL ? 0 : stage->input_offset;
-    const int32_t pairs = depth <= WIDE_DEPTH ? rows / 2 : 0;
-    for (int32_t i = 0; i < pairs; i++)
+    for (int32_t i = 0; i < rows; i += 2)
     {
-        uint32_t wide[2][WIDE_DEPTH / 2];
-        helia_nn_widen_row(lhs, depth, offset, wide[0]);
-        helia_nn_widen_row(lhs + lhs_stride, depth, offset, wide[1]);
-        helia_nn_matmul_wide_s8(wide[0], wide[1], rhs, channels, depth, stage, output);
+        const row_pair pair = {
+            .bytes = {lhs, lhs + lhs_stride},
+            .count = helia_nn_min(rows - i, 2),
+            .offset = offset,
+        };
+        rows_times_channels(&pair, rhs, channels, depth, stage, output);
         lhs += 2 * lhs_stride;
         output += 2 * channels;
-    }
-    for (int32_t i = 2 * pairs; i < rows; i++)
-    {
-        row_times_channels(lhs, rhs, channels, depth, stage, output);
-        lhs += lhs_stride;
-        output += channels;
     }
 }
 

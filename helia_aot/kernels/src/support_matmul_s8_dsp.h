@@ -31,7 +31,7 @@ static inline uint32_t tail_of(const int8_t *end, int32_t depth)
 }
 
 /* Four bytes of depth in 20 cycles: the loads stand in two groups, as a load behind another one costs a cycle less. */
-#define BLOCK_2X2_STEP                                                                                                        \
+#define STEP_2X2                                                                                                              \
     "ldr %[u0], [%[w0]], #4\n\t"                                                                                              \
     "ldr %[u1], [%[w1]], #4\n\t"                                                                                              \
     "ldr %[v0], [%[x0]], #4\n\t"                                                                                              \
@@ -51,162 +51,191 @@ static inline uint32_t tail_of(const int8_t *end, int32_t depth)
     "smlad %[s01], %[v0], %[u1], %[s01]\n\t"                                                                                  \
     "smlad %[s11], %[v1], %[u1], %[s11]\n\t"
 
-#define BLOCK_2X2_RUN(steps)                                                                                                  \
-    __asm volatile(steps                                                                                                      \
-                   : [s00] "+r"(s00),                                                                                         \
-                     [s01] "+r"(s01),                                                                                         \
-                     [s10] "+r"(s10),                                                                                         \
-                     [s11] "+r"(s11),                                                                                         \
-                     [x0] "+r"(x0),                                                                                           \
-                     [x1] "+r"(x1),                                                                                           \
-                     [w0] "+r"(w0),                                                                                           \
-                     [w1] "+r"(w1),                                                                                           \
-                     [u0] "=&r"(u0),                                                                                          \
-                     [u1] "=&r"(u1),                                                                                          \
-                     [v0] "=&r"(v0),                                                                                          \
-                     [v1] "=&r"(v1),                                                                                          \
-                     [t] "=&r"(t)                                                                                             \
-                   :                                                                                                          \
-                   : "memory")
-
-/* The sums of a block, and where its rows and weights are read next. */
-typedef struct
+/*
+ * Adds the products of two widened rows with `channels` rows of weights, an even number and 2 at least, to the sums, which alternate
+ * between the rows. The weights are `stride` bytes apart; of each `4 * words` bytes count.
+ */
+static HELIA_NN_APART void add_pair(const uint32_t *row0,
+                                    const uint32_t *row1,
+                                    const int8_t *weights,
+                                    int32_t stride,
+                                    int32_t channels,
+                                    int32_t words,
+                                    int32_t *sums)
 {
-    int32_t s00, s01, s10, s11; /* Row, channel. */
+    /* What does not fit into registers. */
+    struct
+    {
+        const uint32_t *row0, *row1;
+        int32_t fours, rest, stride, to_next;
+        int32_t *to, *end;
+    } block = {row0, row1, words >> 2, words & 3, stride, stride - 4 * words, sums, sums + 2 * channels};
+    const int8_t *w0 = weights, *w1;
     const uint32_t *x0, *x1;
-    const int8_t *w0, *w1;
-} block_2x2;
-
-/* What is left of a block after its steps of 16 bytes of depth. */
-static inline void add_rest(block_2x2 *block, int32_t depth)
-{
-    int32_t s00 = block->s00, s01 = block->s01, s10 = block->s10, s11 = block->s11;
-    const uint32_t *x0 = block->x0, *x1 = block->x1;
-    const int8_t *w0 = block->w0, *w1 = block->w1;
+    int32_t s00, s01, s10, s11, count;
     uint32_t u0, u1, v0, v1, t;
-#pragma GCC unroll 1
-    for (int32_t i = (depth >> 2) & 3; i > 0; i--)
-    {
-        BLOCK_2X2_RUN(BLOCK_2X2_STEP);
-    }
-    if ((depth & 3) != 0)
-    {
-        w0 += depth & 3;
-        w1 += depth & 3;
-        u0 = tail_of(w0, depth);
-        u1 = tail_of(w1, depth);
-        const uint32_t even0 = helia_nn_even_bytes(0, u0), odd0 = helia_nn_odd_bytes(0, u0);
-        const uint32_t even1 = helia_nn_even_bytes(0, u1), odd1 = helia_nn_odd_bytes(0, u1);
-        s00 = helia_nn_smlad(x0[1], odd0, helia_nn_smlad(x0[0], even0, s00));
-        s01 = helia_nn_smlad(x0[1], odd1, helia_nn_smlad(x0[0], even1, s01));
-        s10 = helia_nn_smlad(x1[1], odd0, helia_nn_smlad(x1[0], even0, s10));
-        s11 = helia_nn_smlad(x1[1], odd1, helia_nn_smlad(x1[0], even1, s11));
-    }
-    *block = (block_2x2){s00, s01, s10, s11, x0, x1, w0, w1};
+    __asm volatile("1:\n\t"
+                   "ldr %[t], %[to]\n\t"
+                   "ldr %[x0], %[row0]\n\t"
+                   "ldr %[x1], %[row1]\n\t"
+                   "ldr %[w1], %[stride]\n\t"
+                   "ldr %[s00], [%[t]]\n\t"
+                   "ldr %[s10], [%[t], #4]\n\t"
+                   "ldr %[s01], [%[t], #8]\n\t"
+                   "ldr %[s11], [%[t], #12]\n\t"
+                   "ldr %[n], %[fours]\n\t"
+                   "add %[w1], %[w0]\n\t"
+                   "cmp %[n], #0\n\t"
+                   "beq 3f\n"
+                   "2:\n\t" STEP_2X2 STEP_2X2 STEP_2X2 STEP_2X2 "subs %[n], #1\n\t"
+                   "bne 2b\n"
+                   "3:\n\t"
+                   "ldr %[n], %[rest]\n\t"
+                   "ldr %[t], %[to]\n\t"
+                   "ldr %[u0], %[to_next]\n\t"
+                   "ldr %[u1], %[end]\n\t"
+                   "cmp %[n], #0\n\t"
+                   "bne 5f\n"
+                   "4:\n\t"
+                   "add %[w0], %[w1], %[u0]\n\t"
+                   "str %[s00], [%[t]], #4\n\t"
+                   "str %[s10], [%[t]], #4\n\t"
+                   "str %[s01], [%[t]], #4\n\t"
+                   "str %[s11], [%[t]], #4\n\t"
+                   "str %[t], %[to]\n\t"
+                   "cmp %[t], %[u1]\n\t"
+                   "bne 1b\n\t"
+                   "b 6f\n"
+                   "5:\n\t" STEP_2X2 "subs %[n], #1\n\t"
+                   "bne 5b\n\t"
+                   "ldr %[t], %[to]\n\t"
+                   "ldr %[u0], %[to_next]\n\t"
+                   "ldr %[u1], %[end]\n\t"
+                   "b 4b\n"
+                   "6:\n\t"
+                   : [s00] "=&r"(s00),
+                     [s01] "=&r"(s01),
+                     [s10] "=&r"(s10),
+                     [s11] "=&r"(s11),
+                     [x0] "=&r"(x0),
+                     [x1] "=&r"(x1),
+                     [w0] "+r"(w0),
+                     [w1] "=&r"(w1),
+                     [u0] "=&r"(u0),
+                     [u1] "=&r"(u1),
+                     [v0] "=&r"(v0),
+                     [v1] "=&r"(v1),
+                     [t] "=&r"(t),
+                     [n] "=&r"(count),
+                     [to] "+m"(block.to)
+                   : [row0] "m"(block.row0),
+                     [row1] "m"(block.row1),
+                     [fours] "m"(block.fours),
+                     [rest] "m"(block.rest),
+                     [stride] "m"(block.stride),
+                     [to_next] "m"(block.to_next),
+                     [end] "m"(block.end)
+                   : "cc", "memory");
 }
 
-/* The sums of `channels` channels, an even number, for two rows; the sums of the rows alternate. */
-static HELIA_NN_APART void sums_of_pair(const uint32_t *row0,
-                                        const uint32_t *row1,
-                                        const int8_t *weights,
-                                        int32_t channels,
-                                        int32_t depth,
-                                        const int32_t *start,
-                                        int32_t *sums)
+#undef STEP_2X2
+
+/* Half of a step of 24 cycles: two channels by four bytes of depth. */
+#define STEP_1X2(first, second)                                                                                               \
+    "sxtb16 %[t], %[u0]\n\t"                                                                                                  \
+    "sxtb16 %[u0], %[u0], ror #8\n\t"                                                                                         \
+    "smlad %[" first "], %[even], %[t], %[" first "]\n\t"                                                                     \
+    "smlad %[" first "], %[odd], %[u0], %[" first "]\n\t"                                                                     \
+    "sxtb16 %[t], %[u1]\n\t"                                                                                                  \
+    "sxtb16 %[u1], %[u1], ror #8\n\t"                                                                                         \
+    "smlad %[" second "], %[even], %[t], %[" second "]\n\t"                                                                   \
+    "smlad %[" second "], %[odd], %[u1], %[" second "]\n\t"
+
+#define STEP_1X4                                                                                                              \
+    "ldr %[even], [%[x]], #4\n\t"                                                                                             \
+    "ldr %[odd], [%[x]], #4\n\t"                                                                                              \
+    "ldr %[u0], [%[w], %[stride]]\n\t"                                                                                        \
+    "ldr %[u1], [%[w], %[stride], lsl #1]\n\t" STEP_1X2("s1", "s2") "ldr %[u0], [%[w]], #4\n\t"                              \
+    "ldr %[u1], [%[w3]], #4\n\t" STEP_1X2("s0", "s3")
+
+/* As add_pair() for one row; `channels` is a multiple of 4, 4 at least, and so is the number of words 1 at least. */
+static HELIA_NN_APART void
+add_row(const uint32_t *row, const int8_t *weights, int32_t stride, int32_t channels, int32_t words, int32_t *sums)
 {
-    int32_t *const end = sums + 2 * channels;
-    while (sums != end)
+    struct
     {
-        int32_t s00 = start[0], s01 = start[1];
-        int32_t s10 = s00, s11 = s01;
-        const uint32_t *x0 = row0, *x1 = row1;
-        const int8_t *w0 = weights, *w1 = weights + depth;
-        uint32_t u0, u1, v0, v1, t;
-        for (int32_t i = depth >> 4; i > 0; i--)
-        {
-            BLOCK_2X2_RUN(BLOCK_2X2_STEP BLOCK_2X2_STEP BLOCK_2X2_STEP BLOCK_2X2_STEP);
-        }
-        if ((depth & 15) != 0)
-        {
-            block_2x2 block = {s00, s01, s10, s11, x0, x1, w0, w1};
-            add_rest(&block, depth);
-            s00 = block.s00;
-            s01 = block.s01;
-            s10 = block.s10;
-            s11 = block.s11;
-            w1 = block.w1;
-        }
-        sums[0] = s00;
-        sums[1] = s10;
-        sums[2] = s01;
-        sums[3] = s11;
-        sums += 4;
-        start += 2;
-        weights = w1;
-    }
+        const uint32_t *row;
+        int32_t words, to_next;
+        int32_t *to, *end;
+    } block = {row, words, 3 * stride + stride - 4 * words, sums, sums + channels};
+    const int8_t *w = weights, *w3;
+    const uint32_t *x;
+    int32_t s0, s1, s2, s3, count;
+    uint32_t u0, u1, even, odd, t;
+    __asm volatile("1:\n\t"
+                   "ldr %[t], %[to]\n\t"
+                   "ldr %[x], %[row]\n\t"
+                   "ldr %[s0], [%[t]]\n\t"
+                   "ldr %[s1], [%[t], #4]\n\t"
+                   "ldr %[s2], [%[t], #8]\n\t"
+                   "ldr %[s3], [%[t], #12]\n\t"
+                   "ldr %[n], %[words]\n\t"
+                   "add %[w3], %[w], %[stride]\n\t"
+                   "add %[w3], %[w3], %[stride], lsl #1\n\t"
+                   "lsrs %[n], #1\n\t"
+                   "bcc 2f\n\t" STEP_1X4 "cmp %[n], #0\n"
+                   "2:\n\t"
+                   "beq 4f\n"
+                   "3:\n\t" STEP_1X4 STEP_1X4 "subs %[n], #1\n\t"
+                   "bne 3b\n"
+                   "4:\n\t"
+                   "ldr %[t], %[to]\n\t"
+                   "ldr %[u0], %[to_next]\n\t"
+                   "ldr %[u1], %[end]\n\t"
+                   "str %[s0], [%[t]], #4\n\t"
+                   "str %[s1], [%[t]], #4\n\t"
+                   "str %[s2], [%[t]], #4\n\t"
+                   "str %[s3], [%[t]], #4\n\t"
+                   "str %[t], %[to]\n\t"
+                   "add %[w], %[u0]\n\t"
+                   "cmp %[t], %[u1]\n\t"
+                   "bne 1b\n\t"
+                   : [s0] "=&r"(s0),
+                     [s1] "=&r"(s1),
+                     [s2] "=&r"(s2),
+                     [s3] "=&r"(s3),
+                     [x] "=&r"(x),
+                     [w] "+r"(w),
+                     [w3] "=&r"(w3),
+                     [u0] "=&r"(u0),
+                     [u1] "=&r"(u1),
+                     [even] "=&r"(even),
+                     [odd] "=&r"(odd),
+                     [t] "=&r"(t),
+                     [n] "=&r"(count),
+                     [to] "+m"(block.to)
+                   : [stride] "r"(stride),
+                     [row] "m"(block.row),
+                     [words] "m"(block.words),
+                     [to_next] "m"(block.to_next),
+                     [end] "m"(block.end)
+                   : "cc", "memory");
 }
 
-/* sums_of_pair() for a last channel without a partner. */
-static void last_of_pair(const uint32_t *row0,
-                         const uint32_t *row1,
-                         const int8_t *weights,
-                         int32_t depth,
-                         int32_t start,
-                         int32_t sums[2])
+#undef STEP_1X2
+#undef STEP_1X4
+
+/* Adds the products of one widened row and one row of weights. */
+static inline int32_t add_one(const uint32_t *row, const int8_t *weights, int32_t depth, int32_t sum)
 {
-    int32_t s0 = start, s1 = start;
     for (int32_t i = depth; i > 0; i -= 4)
     {
         const uint32_t word = i >= 4 ? helia_nn_load_word(weights) : tail_of(weights + i, depth);
-        const uint32_t even = helia_nn_even_bytes(0, word), odd = helia_nn_odd_bytes(0, word);
-        s0 = helia_nn_smlad(row0[1], odd, helia_nn_smlad(row0[0], even, s0));
-        s1 = helia_nn_smlad(row1[1], odd, helia_nn_smlad(row1[0], even, s1));
-        row0 += 2;
-        row1 += 2;
+        sum = helia_nn_smlad(*row++, helia_nn_even_bytes(0, word), sum);
+        sum = helia_nn_smlad(*row++, helia_nn_odd_bytes(0, word), sum);
         weights += 4;
     }
-    sums[0] = s0;
-    sums[1] = s1;
-}
-
-/* One row of bytes by four channels, four bytes of depth at a time. */
-static inline void row_by_4(const int8_t *x, uint32_t offsets, const int8_t *const w[4], int32_t depth, int32_t sums[4])
-{
-    int32_t s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3];
-    const int8_t *w0 = w[0], *w1 = w[1], *w2 = w[2], *w3 = w[3];
-#define STEP(word, x_word)                                                                                                    \
-    do                                                                                                                        \
-    {                                                                                                                         \
-        const uint32_t even = helia_nn_even_bytes(offsets, x_word), odd = helia_nn_odd_bytes(offsets, x_word);                \
-        const uint32_t u0 = word(w0), u1 = word(w1), u2 = word(w2), u3 = word(w3);                                            \
-        s0 = helia_nn_smlad(odd, helia_nn_odd_bytes(0, u0), helia_nn_smlad(even, helia_nn_even_bytes(0, u0), s0));            \
-        s1 = helia_nn_smlad(odd, helia_nn_odd_bytes(0, u1), helia_nn_smlad(even, helia_nn_even_bytes(0, u1), s1));            \
-        s2 = helia_nn_smlad(odd, helia_nn_odd_bytes(0, u2), helia_nn_smlad(even, helia_nn_even_bytes(0, u2), s2));            \
-        s3 = helia_nn_smlad(odd, helia_nn_odd_bytes(0, u3), helia_nn_smlad(even, helia_nn_even_bytes(0, u3), s3));            \
-    } while (0)
-    for (int32_t i = depth >> 2; i > 0; i--)
-    {
-        const uint32_t x_word = helia_nn_load_word(x);
-        STEP(helia_nn_load_word, x_word);
-        x += 4;
-        w0 += 4;
-        w1 += 4;
-        w2 += 4;
-        w3 += 4;
-    }
-    if ((depth & 3) != 0)
-    {
-        const int32_t count = depth & 3;
-#define TAIL(pointer) tail_of(pointer + count, depth)
-        const uint32_t x_word = TAIL(x);
-        STEP(TAIL, x_word);
-#undef TAIL
-    }
-#undef STEP
-    sums[0] = s0;
-    sums[1] = s1;
-    sums[2] = s2;
-    sums[3] = s3;
+    return sum;
 }
 
 #endif /* HELIA_NN_SUPPORT_MATMUL_S8_DSP_H */
