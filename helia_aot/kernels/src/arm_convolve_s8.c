@@ -9,9 +9,54 @@
 
 #if defined(HELIA_NN_DSP)
 
+/* Widens `count` times the number that stands for padding. */
+static uint32_t *widen_padding(int32_t value, int32_t count, uint32_t *to)
+{
+    const uint32_t twice = helia_nn_twice(value);
+    for (int32_t i = count / 4; i > 0; i--)
+    {
+        *to++ = twice;
+        *to++ = twice;
+    }
+    return to;
+}
+
+/* Widens a patch without dilation straight from the input, whose channels are a multiple of 4; `padding` has the offset. */
+static void widen_patch(const int8_t *input,
+                        const cmsis_nn_dims *input_dims,
+                        const cmsis_nn_dims *filter_dims,
+                        int32_t offset,
+                        int32_t padding,
+                        int32_t top,
+                        int32_t left,
+                        uint32_t *to)
+{
+    const int32_t channels = input_dims->c;
+    const int32_t before = helia_nn_clamp(-left, 0, filter_dims->w) * channels;
+    const int32_t after =
+        helia_nn_clamp(left + filter_dims->w - input_dims->w, 0, filter_dims->w) * channels;
+    const int32_t row_bytes = filter_dims->w * channels;
+    const int32_t inside = row_bytes - before - after;
+    const int8_t *from = input + (top * input_dims->w + left) * channels + before;
+    for (int32_t y = top; y < top + filter_dims->h; y++)
+    {
+        if (y < 0 || y >= input_dims->h || inside <= 0)
+        {
+            to = widen_padding(padding, row_bytes, to);
+        }
+        else
+        {
+            to = widen_padding(padding, before, to);
+            helia_nn_widen_row(from, inside, offset, to);
+            to = widen_padding(padding, after, to + inside / 2);
+        }
+        from += input_dims->w * channels;
+    }
+}
+
 /*
- * Two positions at a time: their patches are gathered at the end of the memory that they are widened to, which together is the
- * scratch of four columns of bytes. An odd last position is computed alone.
+ * Two positions at a time: both widened patches together have the size of the scratch, four columns of bytes. Patches that cannot be
+ * widened straight from the input are gathered at the end of the memory that they are widened to.
  */
 static void convolve(int8_t *scratch,
                      const helia_nn_output_stage *stage,
@@ -26,6 +71,8 @@ static void convolve(int8_t *scratch,
     const int32_t depth = filter_dims->w * filter_dims->h * input_dims->c;
     const int32_t channels = output_dims->c;
     const int32_t offset = stage->sums != NULL ? 0 : params->input_offset;
+    const int32_t padding = offset - params->input_offset;
+    const bool straight = input_dims->c % 4 == 0 && helia_nn_no_dilation(params);
     uint32_t *const wide[2] = {(uint32_t *)scratch, (uint32_t *)scratch + helia_nn_wide_words(depth)};
     int32_t gathered = 0;
     for (int32_t n = 0; n < input_dims->n; n++)
@@ -34,29 +81,32 @@ static void convolve(int8_t *scratch,
         {
             for (int32_t x = 0; x < output_dims->w; x++)
             {
-                int8_t *const patch = helia_nn_narrow_row(wide[gathered], depth);
-                helia_nn_gather_patch(input,
-                                      input_dims,
-                                      filter_dims,
-                                      params,
-                                      y * params->stride.h - params->padding.h,
-                                      x * params->stride.w - params->padding.w,
-                                      patch);
-                if (gathered == 0 && n == input_dims->n - 1 && y == output_dims->h - 1 && x == output_dims->w - 1)
+                const int32_t top = y * params->stride.h - params->padding.h;
+                const int32_t left = x * params->stride.w - params->padding.w;
+                if (straight)
                 {
-                    helia_nn_matmul_s8(patch, depth, 1, filter, channels, depth, stage, output);
-                    return;
+                    widen_patch(input, input_dims, filter_dims, offset, padding, top, left, wide[gathered]);
                 }
-                helia_nn_widen_row(patch, depth, offset, wide[gathered]);
-                gathered = 1 - gathered;
-                if (gathered == 0)
+                else
                 {
-                    helia_nn_matmul_wide_s8(wide[0], wide[1], filter, channels, depth, stage, output);
+                    int8_t *const patch = helia_nn_narrow_row(wide[gathered], depth);
+                    helia_nn_gather_patch(input, input_dims, filter_dims, params, top, left, patch);
+                    helia_nn_widen_row(patch, depth, offset, wide[gathered]);
+                }
+                gathered++;
+                if (gathered == 2)
+                {
+                    helia_nn_matmul_wide_s8(wide, 2, filter, channels, depth, stage, output);
                     output += 2 * channels;
+                    gathered = 0;
                 }
             }
         }
         input += input_dims->h * input_dims->w * input_dims->c;
+    }
+    if (gathered > 0)
+    {
+        helia_nn_matmul_wide_s8(wide, 1, filter, channels, depth, stage, output);
     }
 }
 

@@ -79,6 +79,18 @@ static inline void helia_nn_copy(int8_t *target, const int8_t *source, int32_t c
                    : [source] "+r"(source), [target] "+r"(target)
                    : [count] "r"(count)
                    : "q0", "lr", "memory");
+#elif defined(HELIA_NN_DSP)
+    /* Small C libraries copy byte by byte. */
+    for (; count >= 4; count -= 4)
+    {
+        helia_nn_store_word(target, helia_nn_load_word(source));
+        target += 4;
+        source += 4;
+    }
+    for (; count > 0; count--)
+    {
+        *target++ = *source++;
+    }
 #else
     memcpy(target, source, (size_t)count);
 #endif
@@ -96,6 +108,16 @@ static inline void helia_nn_fill(int8_t *target, int32_t value, int32_t count)
                    : [target] "+r"(target)
                    : [count] "r"(count), [vector] "w"(vdupq_n_s8((int8_t)value))
                    : "lr", "memory");
+#elif defined(HELIA_NN_DSP)
+    for (; count >= 4; count -= 4)
+    {
+        helia_nn_store_word(target, (uint8_t)value * 0x01010101u);
+        target += 4;
+    }
+    for (; count > 0; count--)
+    {
+        *target++ = (int8_t)value;
+    }
 #else
     memset(target, (int)value, (size_t)count);
 #endif

@@ -69,6 +69,22 @@ static inline int32_t helia_nn_smlatt(uint32_t a, uint32_t b, int32_t sum)
     return __smlatt((int32_t)a, (int32_t)b, sum);
 }
 
+/* The larger one of each pair of bytes. */
+static inline uint32_t helia_nn_max_bytes(uint32_t a, uint32_t b)
+{
+    uint32_t larger;
+    __asm("ssub8 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(larger) : "r"(a), "r"(b) : "cc");
+    return larger;
+}
+
+/* The smaller one of each pair of bytes. */
+static inline uint32_t helia_nn_min_bytes(uint32_t a, uint32_t b)
+{
+    uint32_t smaller;
+    __asm("ssub8 %0, %1, %2\n\tsel %0, %2, %1" : "=&r"(smaller) : "r"(a), "r"(b) : "cc");
+    return smaller;
+}
+
 /*
  * Gives the high word of the product, rounded halves up. With a doubled operand that is helia_nn_doubling_high_mult(): the two
  * differ only where doubling overflows.

@@ -13,6 +13,7 @@
 void helia_nn_widen_row(const int8_t *from, int32_t depth, int32_t offset, uint32_t *to)
 {
     const uint32_t offsets = helia_nn_twice(offset);
+#pragma GCC unroll 4
     for (int32_t i = depth >> 2; i > 0; i--)
     {
         const uint32_t bytes = helia_nn_load_word(from);
@@ -178,16 +179,16 @@ static void rows_times_channels(const row_pair *rows,
     }
 }
 
-void helia_nn_matmul_wide_s8(const uint32_t *row0,
-                             const uint32_t *row1,
+void helia_nn_matmul_wide_s8(uint32_t *const rows[2],
+                             int32_t count,
                              const int8_t *rhs,
                              int32_t channels,
                              int32_t depth,
                              const helia_nn_output_stage *stage,
                              int8_t *output)
 {
-    const row_pair rows = {.wide = {row0, row1}, .count = 2};
-    rows_times_channels(&rows, rhs, channels, depth, stage, output);
+    const row_pair pair = {.wide = {rows[0], rows[1]}, .count = count};
+    rows_times_channels(&pair, rhs, channels, depth, stage, output);
 }
 
 void helia_nn_matmul_s8(const int8_t *lhs,

@@ -64,9 +64,12 @@ static inline int8_t *helia_nn_narrow_row(uint32_t *wide, int32_t depth)
     return (int8_t *)(wide + helia_nn_wide_words(depth) / 2);
 }
 
-/* helia_nn_matmul_s8() of two widened rows, which hold the input offset where the stage has no folded sums. */
-void helia_nn_matmul_wide_s8(const uint32_t *row0,
-                             const uint32_t *row1,
+/*
+ * helia_nn_matmul_s8() of one widened row or two, which hold the input offset where the stage has no folded sums. The second pointer
+ * is not used for one row.
+ */
+void helia_nn_matmul_wide_s8(uint32_t *const rows[2],
+                             int32_t count,
                              const int8_t *rhs,
                              int32_t channels,
                              int32_t depth,
