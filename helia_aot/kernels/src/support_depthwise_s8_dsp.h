@@ -234,7 +234,7 @@ static void pixel_of_layer(const helia_nn_depthwise_layer *layer,
     {
         const int32_t count = helia_nn_min(channels - chunk, HELIA_NN_CHUNK);
         sums_of_chunk(window, chunk, count, layer->bias != NULL ? layer->bias + chunk : helia_nn_no_start, sums);
-        helia_nn_outputs(rule, sums, layer->multiplier + chunk, layer->shift + chunk, count, output + chunk);
+        helia_nn_outputs(rule, sums, layer->multiplier + chunk, layer->shift + chunk, 1, count, output + chunk);
     }
 }
 

@@ -10,6 +10,9 @@
 /* Bytes of a row that are widened at a time: two rows take 1 KB of stack. */
 #define WIDE_DEPTH 256
 
+/* Channels that deeper rows are widened for. */
+#define DEEP_CHUNK 32
+
 void helia_nn_widen_row(const int8_t *from, int32_t depth, int32_t offset, uint32_t *to)
 {
     const uint32_t offsets = helia_nn_twice(offset);
@@ -49,133 +52,131 @@ add_tails(const uint32_t *tail0, const uint32_t *tail1, const int8_t *end, int32
     }
 }
 
+static inline helia_nn_output_rule rule_of(const helia_nn_output_stage *stage, int32_t depth)
+{
+    return (helia_nn_output_rule){stage->output_offset, stage->activation, stage->quick && helia_nn_quick_depth(depth)};
+}
+
+/* Writes the outputs of a chunk of channels, `channels` in all. */
+static void outputs_of_chunk(const helia_nn_output_stage *stage,
+                             const helia_nn_output_rule *rule,
+                             int32_t rows,
+                             int32_t at,
+                             int32_t count,
+                             const int32_t *sums,
+                             int8_t *output,
+                             int32_t channels)
+{
+    const int32_t step = stage->per_channel ? 1 : 0;
+    const int32_t *const multiplier = stage->multiplier + at * step;
+    const int32_t *const shift = stage->shift + at * step;
+    int8_t *const first = output + at;
+    if (rows == 2)
+    {
+        helia_nn_output_pairs(rule, sums, multiplier, shift, step, count, first, first + channels);
+    }
+    else
+    {
+        helia_nn_outputs(rule, sums, multiplier, shift, step, count, first);
+    }
+}
+
 /*
- * Adds the products of `depth` bytes with a chunk of channels, whose weights are `stride` bytes apart; less than `stride` is a
- * multiple of 4.
+ * Sets the sums of one widened row or two with a chunk of channels, whose weights are `stride` bytes apart, over `depth` bytes; less
+ * than `stride` is a multiple of 4. `start` is NULL for zeros.
  */
-static void add_pair_of_chunk(const uint32_t *row0,
-                              const uint32_t *row1,
-                              const int8_t *weights,
-                              int32_t stride,
-                              int32_t channels,
-                              int32_t depth,
-                              int32_t *sums)
+static void sums_of_chunk(const uint32_t *const wide[2],
+                          int32_t rows,
+                          const int8_t *weights,
+                          int32_t stride,
+                          int32_t channels,
+                          int32_t depth,
+                          const int32_t *start,
+                          int32_t *sums)
 {
-    const int32_t even = channels & ~1;
+    const int32_t *const first = start != NULL ? start : helia_nn_no_start;
     const int32_t words = depth >> 2;
-    if (even > 0 && words > 0)
+    const int32_t whole = words == 0 ? 0 : channels & (rows == 2 ? ~1 : ~3);
+    if (whole > 0 && rows == 2)
     {
-        add_pair(row0, row1, weights, stride, even, words, sums);
+        sums_of_pair(wide[0], wide[1], weights, stride, whole, words, first, sums);
+    }
+    else if (whole > 0)
+    {
+        sums_of_row(wide[0], weights, stride, whole, words, first, sums);
     }
     if ((depth & 3) != 0)
     {
-        add_tails(row0 + 2 * words, row1 + 2 * words, weights + depth, stride, even, sums);
+        add_tails(
+            wide[0] + 2 * words, rows == 2 ? wide[1] + 2 * words : NULL, weights + depth, stride, whole, sums);
     }
-    if (even < channels)
+    for (int32_t i = whole; i < channels; i++)
     {
-        weights += even * stride;
-        sums[2 * even] = add_one(row0, weights, depth, sums[2 * even]);
-        sums[2 * even + 1] = add_one(row1, weights, depth, sums[2 * even + 1]);
+        for (int32_t k = 0; k < rows; k++)
+        {
+            sums[rows * i + k] = add_one(wide[k], weights + i * stride, depth, first[i]);
+        }
     }
 }
 
-/* The same for one row. */
-static void add_row_of_chunk(
-    const uint32_t *row, const int8_t *weights, int32_t stride, int32_t channels, int32_t depth, int32_t *sums)
+/* One widened row or two by all channels; the second row of outputs is behind the first. */
+static void wide_rows_times_channels(const uint32_t *const wide[2],
+                                     int32_t rows,
+                                     const int8_t *rhs,
+                                     int32_t channels,
+                                     int32_t depth,
+                                     const helia_nn_output_stage *stage,
+                                     const helia_nn_output_rule *rule,
+                                     int8_t *output)
 {
-    const int32_t fours = channels & ~3;
-    const int32_t words = depth >> 2;
-    if (fours > 0 && words > 0)
-    {
-        add_row(row, weights, stride, fours, words, sums);
-    }
-    if ((depth & 3) != 0)
-    {
-        add_tails(row + 2 * words, NULL, weights + depth, stride, fours, sums);
-    }
-    for (int32_t i = fours; i < channels; i++)
-    {
-        sums[i] = add_one(row, weights + i * stride, depth, sums[i]);
-    }
-}
-
-/* Sets the sums of a chunk, alternating between two rows or of one, to their start values. */
-static inline void set_sums(const int32_t *start, int32_t channels, int32_t rows, int32_t *sums)
-{
-    if (rows == 1)
-    {
-        memcpy(sums, start, (size_t)channels * sizeof *sums);
-        return;
-    }
-#pragma GCC unroll 4
-    for (int32_t i = 0; i < channels; i++)
-    {
-        const int32_t now = start[i];
-        sums[2 * i] = now;
-        sums[2 * i + 1] = now;
-    }
-}
-
-/* Rows as bytes, or widened where `bytes` are NULL. */
-typedef struct
-{
-    const int8_t *bytes[2];
-    const uint32_t *wide[2];
-    int32_t count; /* 1 or 2. */
-    int32_t offset;
-} row_pair;
-
-/* One row or two by all channels. */
-static void rows_times_channels(const row_pair *rows,
-                                const int8_t *rhs,
-                                int32_t channels,
-                                int32_t depth,
-                                const helia_nn_output_stage *stage,
-                                int8_t *output)
-{
-    const int32_t *start = stage->sums != NULL ? stage->sums : stage->bias;
-    const helia_nn_output_rule rule = {
-        stage->output_offset, stage->activation, stage->quick && helia_nn_quick_depth(depth)};
-    helia_nn_channel_scales scales;
-    helia_nn_channel_scales_init(&scales, stage->multiplier, stage->shift, stage->per_channel);
-    uint32_t blocks[2][WIDE_DEPTH / 2];
+    const int32_t *const start = stage->sums != NULL ? stage->sums : stage->bias;
     int32_t sums[2 * HELIA_NN_CHUNK];
-    const uint32_t *wide[2] = {rows->wide[0], rows->wide[1]};
-    int32_t widened_at = -1;
-    const int32_t block_depth = rows->wide[0] != NULL ? depth : WIDE_DEPTH;
-    for (int32_t channel = 0; channel < channels; channel += HELIA_NN_CHUNK)
+    for (int32_t at = 0; at < channels; at += HELIA_NN_CHUNK)
     {
-        const int32_t count = helia_nn_min(channels - channel, HELIA_NN_CHUNK);
-        set_sums(start != NULL ? start + channel : helia_nn_no_start, count, rows->count, sums);
-        for (int32_t at = 0; at < depth; at += block_depth)
+        const int32_t count = helia_nn_min(channels - at, HELIA_NN_CHUNK);
+        sums_of_chunk(wide, rows, rhs + at * depth, depth, count, depth, start != NULL ? start + at : NULL, sums);
+        outputs_of_chunk(stage, rule, rows, at, count, sums, output, channels);
+    }
+}
+
+/* The same for rows of bytes of any depth: every chunk of channels widens them again, block by block. */
+static HELIA_NN_COLD void deep_rows_times_channels(const int8_t *const bytes[2],
+                                                   int32_t rows,
+                                                   const int8_t *rhs,
+                                                   int32_t channels,
+                                                   int32_t depth,
+                                                   const helia_nn_output_stage *stage,
+                                                   const helia_nn_output_rule *rule,
+                                                   int8_t *output)
+{
+    const int32_t *const start = stage->sums != NULL ? stage->sums : stage->bias;
+    const int32_t offset = stage->sums != NULL ? 0 : stage->input_offset;
+    uint32_t blocks[2][WIDE_DEPTH / 2];
+    const uint32_t *const wide[2] = {blocks[0], blocks[1]};
+    int32_t sums[2 * DEEP_CHUNK], parts[2 * DEEP_CHUNK];
+    for (int32_t at = 0; at < channels; at += DEEP_CHUNK)
+    {
+        const int32_t count = helia_nn_min(channels - at, DEEP_CHUNK);
+        for (int32_t done = 0; done < depth; done += WIDE_DEPTH)
         {
-            const int32_t now = helia_nn_min(depth - at, block_depth);
-            for (int32_t k = 0; k < rows->count && rows->wide[0] == NULL && widened_at != at; k++)
+            const int32_t now = helia_nn_min(depth - done, WIDE_DEPTH);
+            for (int32_t k = 0; k < rows; k++)
             {
-                helia_nn_widen_row(rows->bytes[k] + at, now, rows->offset, blocks[k]);
-                wide[k] = blocks[k];
+                helia_nn_widen_row(bytes[k] + done, now, offset, blocks[k]);
             }
-            widened_at = at;
-            if (rows->count == 2)
+            const int8_t *const weights = rhs + at * depth + done;
+            if (done == 0)
             {
-                add_pair_of_chunk(wide[0], wide[1], rhs + at, depth, count, now, sums);
+                sums_of_chunk(wide, rows, weights, depth, count, now, start != NULL ? start + at : NULL, sums);
+                continue;
             }
-            else
+            sums_of_chunk(wide, rows, weights, depth, count, now, NULL, parts);
+            for (int32_t i = 0; i < rows * count; i++)
             {
-                add_row_of_chunk(wide[0], rhs + at, depth, count, now, sums);
+                sums[i] += parts[i];
             }
         }
-        if (rows->count == 2)
-        {
-            helia_nn_output_pairs(&rule, sums, scales.multiplier, scales.shift, count, output, channels);
-        }
-        else
-        {
-            helia_nn_outputs(&rule, sums, scales.multiplier, scales.shift, count, output);
-        }
-        helia_nn_channel_scales_advance(&scales, count);
-        output += count;
-        rhs += count * depth;
+        outputs_of_chunk(stage, rule, rows, at, count, sums, output, channels);
     }
 }
 
@@ -187,8 +188,9 @@ void helia_nn_matmul_wide_s8(uint32_t *const rows[2],
                              const helia_nn_output_stage *stage,
                              int8_t *output)
 {
-    const row_pair pair = {.wide = {rows[0], rows[1]}, .count = count};
-    rows_times_channels(&pair, rhs, channels, depth, stage, output);
+    const uint32_t *const wide[2] = {rows[0], rows[1]};
+    const helia_nn_output_rule rule = rule_of(stage, depth);
+    wide_rows_times_channels(wide, count, rhs, channels, depth, stage, &rule, output);
 }
 
 void helia_nn_matmul_s8(const int8_t *lhs,
@@ -201,14 +203,25 @@ void helia_nn_matmul_s8(const int8_t *lhs,
                         int8_t *output)
 {
     const int32_t offset = stage->sums != NULL ? 0 : stage->input_offset;
-    for (int32_t i = 0; i < rows; i += 2)
+    const helia_nn_output_rule rule = rule_of(stage, depth);
+    uint32_t blocks[2][WIDE_DEPTH / 2];
+    const uint32_t *const wide[2] = {blocks[0], blocks[1]};
+    for (; rows > 0; rows -= 2)
     {
-        const row_pair pair = {
-            .bytes = {lhs, lhs + lhs_stride},
-            .count = helia_nn_min(rows - i, 2),
-            .offset = offset,
-        };
-        rows_times_channels(&pair, rhs, channels, depth, stage, output);
+        const int32_t now = helia_nn_min(rows, 2);
+        if (depth > WIDE_DEPTH)
+        {
+            const int8_t *const bytes[2] = {lhs, lhs + lhs_stride};
+            deep_rows_times_channels(bytes, now, rhs, channels, depth, stage, &rule, output);
+        }
+        else
+        {
+            for (int32_t k = 0; k < now; k++)
+            {
+                helia_nn_widen_row(lhs + k * lhs_stride, depth, offset, blocks[k]);
+            }
+            wide_rows_times_channels(wide, now, rhs, channels, depth, stage, &rule, output);
+        }
         lhs += 2 * lhs_stride;
         output += 2 * channels;
     }

@@ -52,38 +52,41 @@ static inline uint32_t tail_of(const int8_t *end, int32_t depth)
     "smlad %[s11], %[v1], %[u1], %[s11]\n\t"
 
 /*
- * Adds the products of two widened rows with `channels` rows of weights, an even number and 2 at least, to the sums, which alternate
- * between the rows. The weights are `stride` bytes apart; of each `4 * words` bytes count.
+ * Sets the sums, which alternate between two rows, to the start values of `channels` channels, an even number and 2 at least, and the
+ * products of the widened rows with as many rows of weights. These are `stride` bytes apart; of each `4 * words` bytes count.
  */
-static HELIA_NN_APART void add_pair(const uint32_t *row0,
-                                    const uint32_t *row1,
-                                    const int8_t *weights,
-                                    int32_t stride,
-                                    int32_t channels,
-                                    int32_t words,
-                                    int32_t *sums)
+static HELIA_NN_APART void sums_of_pair(const uint32_t *row0,
+                                        const uint32_t *row1,
+                                        const int8_t *weights,
+                                        int32_t stride,
+                                        int32_t channels,
+                                        int32_t words,
+                                        const int32_t *start,
+                                        int32_t *sums)
 {
     /* What does not fit into registers. */
     struct
     {
         const uint32_t *row0, *row1;
         int32_t fours, rest, stride, to_next;
+        const int32_t *start;
         int32_t *to, *end;
-    } block = {row0, row1, words >> 2, words & 3, stride, stride - 4 * words, sums, sums + 2 * channels};
+    } block = {row0, row1, words >> 2, words & 3, stride, stride - 4 * words, start, sums, sums + 2 * channels};
     const int8_t *w0 = weights, *w1;
     const uint32_t *x0, *x1;
     int32_t s00, s01, s10, s11, count;
     uint32_t u0, u1, v0, v1, t;
     __asm volatile("1:\n\t"
-                   "ldr %[t], %[to]\n\t"
+                   "ldr %[t], %[start]\n\t"
                    "ldr %[x0], %[row0]\n\t"
                    "ldr %[x1], %[row1]\n\t"
                    "ldr %[w1], %[stride]\n\t"
-                   "ldr %[s00], [%[t]]\n\t"
-                   "ldr %[s10], [%[t], #4]\n\t"
-                   "ldr %[s01], [%[t], #8]\n\t"
-                   "ldr %[s11], [%[t], #12]\n\t"
                    "ldr %[n], %[fours]\n\t"
+                   "ldr %[s00], [%[t]], #4\n\t"
+                   "ldr %[s01], [%[t]], #4\n\t"
+                   "str %[t], %[start]\n\t"
+                   "mov %[s10], %[s00]\n\t"
+                   "mov %[s11], %[s01]\n\t"
                    "add %[w1], %[w0]\n\t"
                    "cmp %[n], #0\n\t"
                    "beq 3f\n"
@@ -127,6 +130,7 @@ static HELIA_NN_APART void add_pair(const uint32_t *row0,
                      [v1] "=&r"(v1),
                      [t] "=&r"(t),
                      [n] "=&r"(count),
+                     [start] "+m"(block.start),
                      [to] "+m"(block.to)
                    : [row0] "m"(block.row0),
                      [row1] "m"(block.row1),
@@ -158,28 +162,35 @@ static HELIA_NN_APART void add_pair(const uint32_t *row0,
     "ldr %[u1], [%[w], %[stride], lsl #1]\n\t" STEP_1X2("s1", "s2") "ldr %[u0], [%[w]], #4\n\t"                              \
     "ldr %[u1], [%[w3]], #4\n\t" STEP_1X2("s0", "s3")
 
-/* As add_pair() for one row; `channels` is a multiple of 4, 4 at least, and so is the number of words 1 at least. */
-static HELIA_NN_APART void
-add_row(const uint32_t *row, const int8_t *weights, int32_t stride, int32_t channels, int32_t words, int32_t *sums)
+/* As sums_of_pair() for one row and a number of channels that is a multiple of 4, 4 at least. */
+static HELIA_NN_APART void sums_of_row(const uint32_t *row,
+                                       const int8_t *weights,
+                                       int32_t stride,
+                                       int32_t channels,
+                                       int32_t words,
+                                       const int32_t *start,
+                                       int32_t *sums)
 {
     struct
     {
         const uint32_t *row;
         int32_t words, to_next;
+        const int32_t *start;
         int32_t *to, *end;
-    } block = {row, words, 3 * stride + stride - 4 * words, sums, sums + channels};
+    } block = {row, words, 4 * (stride - words), start, sums, sums + channels};
     const int8_t *w = weights, *w3;
     const uint32_t *x;
     int32_t s0, s1, s2, s3, count;
     uint32_t u0, u1, even, odd, t;
     __asm volatile("1:\n\t"
-                   "ldr %[t], %[to]\n\t"
+                   "ldr %[t], %[start]\n\t"
                    "ldr %[x], %[row]\n\t"
-                   "ldr %[s0], [%[t]]\n\t"
-                   "ldr %[s1], [%[t], #4]\n\t"
-                   "ldr %[s2], [%[t], #8]\n\t"
-                   "ldr %[s3], [%[t], #12]\n\t"
                    "ldr %[n], %[words]\n\t"
+                   "ldr %[s0], [%[t]], #4\n\t"
+                   "ldr %[s1], [%[t]], #4\n\t"
+                   "ldr %[s2], [%[t]], #4\n\t"
+                   "ldr %[s3], [%[t]], #4\n\t"
+                   "str %[t], %[start]\n\t"
                    "add %[w3], %[w], %[stride]\n\t"
                    "add %[w3], %[w3], %[stride], lsl #1\n\t"
                    "lsrs %[n], #1\n\t"
@@ -213,6 +224,7 @@ add_row(const uint32_t *row, const int8_t *weights, int32_t stride, int32_t chan
                      [odd] "=&r"(odd),
                      [t] "=&r"(t),
                      [n] "=&r"(count),
+                     [start] "+m"(block.start),
                      [to] "+m"(block.to)
                    : [stride] "r"(stride),
                      [row] "m"(block.row),

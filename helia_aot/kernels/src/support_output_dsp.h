@@ -78,96 +78,82 @@ static inline void helia_nn_activate(const cmsis_nn_activation *activation, int8
     }
 }
 
-/* The multipliers and shifts of a chunk of channels: the layer's own, or copies of the one that all channels share. */
-typedef struct
+/* The outputs of one row (`rows` 1) or of two; inlined so that constants become known. */
+static inline __attribute__((always_inline)) void helia_nn_output_rows(const helia_nn_output_rule *rule,
+                                                                       const int32_t *sums,
+                                                                       int32_t rows,
+                                                                       const int32_t *multiplier,
+                                                                       const int32_t *shift,
+                                                                       int32_t step,
+                                                                       int32_t count,
+                                                                       int8_t *outputs,
+                                                                       int8_t *next)
 {
-    const int32_t *multiplier;
-    const int32_t *shift;
-    bool per_channel;
-    int32_t copies[2][HELIA_NN_CHUNK];
-} helia_nn_channel_scales;
-
-static inline void helia_nn_channel_scales_init(helia_nn_channel_scales *scales,
-                                                const int32_t *multiplier,
-                                                const int32_t *shift,
-                                                bool per_channel)
-{
-    scales->multiplier = multiplier;
-    scales->shift = shift;
-    scales->per_channel = per_channel;
-    if (!per_channel)
+    const int32_t add = 1 + 2 * rule->offset;
+#pragma GCC unroll 4
+    for (int32_t i = 0; i < count; i++)
     {
-        const int32_t shared[2] = {*multiplier, *shift};
-        scales->multiplier = scales->copies[0];
-        scales->shift = scales->copies[1];
-        for (int32_t i = 0; i < HELIA_NN_CHUNK; i++)
+        const int32_t factor = multiplier[i * step], right = shift[i * step];
+        outputs[i] = (int8_t)helia_nn_quick_output(sums[rows * i], factor, right, add);
+        if (rows == 2)
         {
-            scales->copies[0][i] = shared[0];
-            scales->copies[1][i] = shared[1];
+            next[i] = (int8_t)helia_nn_quick_output(sums[rows * i + 1], factor, right, add);
         }
     }
 }
 
-static inline void helia_nn_channel_scales_advance(helia_nn_channel_scales *scales, int32_t count)
-{
-    if (scales->per_channel)
-    {
-        scales->multiplier += count;
-        scales->shift += count;
-    }
-}
-
-/* `count` outputs, 1 at least, with a multiplier and a shift for each. */
+/* `count` outputs, each with its multiplier and shift or, where `step` is 0 and not 1, with the same ones. */
 static HELIA_NN_APART void helia_nn_outputs(const helia_nn_output_rule *rule,
                                             const int32_t *sums,
                                             const int32_t *multiplier,
                                             const int32_t *shift,
+                                            int32_t step,
                                             int32_t count,
                                             int8_t *outputs)
 {
-    const int32_t add = 1 + 2 * rule->offset;
-    int32_t i = 0;
-    if (rule->quick)
+    if (!rule->quick)
     {
-#pragma GCC unroll 4
-        for (; i < count; i++)
+        for (int32_t i = 0; i < count; i++)
         {
-            outputs[i] = (int8_t)helia_nn_quick_output(sums[i], multiplier[i], shift[i], add);
+            helia_nn_any_output(sums[i], multiplier[i * step], shift[i * step], rule->offset, outputs + i);
         }
     }
-    for (; i < count; i++)
+    else if (step == 1)
     {
-        helia_nn_any_output(sums[i], multiplier[i], shift[i], rule->offset, outputs + i);
+        helia_nn_output_rows(rule, sums, 1, multiplier, shift, 1, count, outputs, NULL);
+    }
+    else
+    {
+        helia_nn_output_rows(rule, sums, 1, multiplier, shift, 0, count, outputs, NULL);
     }
     helia_nn_activate(&rule->activation, outputs, count);
 }
 
-/* As helia_nn_outputs() for two rows, whose sums alternate; the second row of outputs is `step` bytes behind the first. */
+/* As helia_nn_outputs() for two rows, whose sums alternate; the second row of outputs is at `next`. */
 static HELIA_NN_APART void helia_nn_output_pairs(const helia_nn_output_rule *rule,
                                                  const int32_t *sums,
                                                  const int32_t *multiplier,
                                                  const int32_t *shift,
+                                                 int32_t step,
                                                  int32_t count,
                                                  int8_t *outputs,
-                                                 int32_t step)
+                                                 int8_t *next)
 {
-    const int32_t add = 1 + 2 * rule->offset;
-    int8_t *const next = outputs + step;
-    int32_t i = 0;
-    if (rule->quick)
+    if (!rule->quick)
     {
-#pragma GCC unroll 4
-        for (; i < count; i++)
+        for (int32_t i = 0; i < count; i++)
         {
-            const int32_t sum0 = sums[2 * i], sum1 = sums[2 * i + 1], factor = multiplier[i], right = shift[i];
-            outputs[i] = (int8_t)helia_nn_quick_output(sum0, factor, right, add);
-            next[i] = (int8_t)helia_nn_quick_output(sum1, factor, right, add);
+            helia_nn_any_output(sums[2 * i], multiplier[i * step], shift[i * step], rule->offset, outputs + i);
+            helia_nn_any_output(sums[2 * i + 1], multiplier[i * step], shift[i * step], rule->offset, next + i);
         }
     }
-    for (; i < count; i++)
+    else if (step == 1)
     {
-        helia_nn_any_output(sums[2 * i], multiplier[i], shift[i], rule->offset, outputs + i);
-        helia_nn_any_output(sums[2 * i + 1], multiplier[i], shift[i], rule->offset, next + i);
+        helia_nn_output_rows(rule, sums, 2, multiplier, shift, 1, count, outputs, next);
+    }
+    else
+    {
+        helia_nn_output_rows(rule, sums, 2, multiplier, shift, 0, count, outputs, next);
     }
     helia_nn_activate(&rule->activation, outputs, count);
     helia_nn_activate(&rule->activation, next, count);
