@@ -28,8 +28,12 @@ arm_cmsis_nn_status arm_fully_connected_per_channel_s8(const cmsis_nn_context *c
         .output_offset = fc_params->output_offset,
         .activation = fc_params->activation,
 #if defined(HELIA_NN_DSP)
-        .quick = helia_nn_quick_outputs(
-            ctx != NULL && ctx->buf != NULL ? (const int32_t *)ctx->buf : bias_data, quant_params->shift, true, output_dims->c),
+        .kind = helia_nn_output_kind_of(ctx != NULL && ctx->buf != NULL ? (const int32_t *)ctx->buf : bias_data,
+                                        quant_params->multiplier,
+                                        quant_params->shift,
+                                        true,
+                                        output_dims->c,
+                                        filter_dims->n),
 #endif
     };
     /* Int8 models have symmetric weights. */

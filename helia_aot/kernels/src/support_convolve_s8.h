@@ -14,8 +14,10 @@ static inline helia_nn_output_stage helia_nn_conv_output_stage(const cmsis_nn_co
                                                                const cmsis_nn_conv_params *params,
                                                                const cmsis_nn_per_channel_quant_params *quant,
                                                                const int32_t *bias,
-                                                               int32_t channels)
+                                                               int32_t channels,
+                                                               int32_t depth)
 {
+    (void)depth;
     return (helia_nn_output_stage){
         .sums = weight_sum_ctx != NULL ? (const int32_t *)weight_sum_ctx->buf : NULL,
         .bias = bias,
@@ -27,11 +29,13 @@ static inline helia_nn_output_stage helia_nn_conv_output_stage(const cmsis_nn_co
         .output_offset = params->output_offset,
         .activation = params->activation,
 #if defined(HELIA_NN_DSP)
-        .quick = helia_nn_quick_outputs(
+        .kind = helia_nn_output_kind_of(
             weight_sum_ctx != NULL && weight_sum_ctx->buf != NULL ? (const int32_t *)weight_sum_ctx->buf : bias,
+            quant->multiplier,
             quant->shift,
             true,
-            channels),
+            channels,
+            depth),
 #endif
     };
 }

@@ -234,7 +234,8 @@ static void pixel_of_layer(const helia_nn_depthwise_layer *layer,
     {
         const int32_t count = helia_nn_min(channels - chunk, HELIA_NN_CHUNK);
         sums_of_chunk(window, chunk, count, layer->bias != NULL ? layer->bias + chunk : helia_nn_no_start, sums);
-        helia_nn_outputs(rule, sums, layer->multiplier + chunk, layer->shift + chunk, 1, count, output + chunk);
+        helia_nn_outputs(
+            rule, sums, 1, layer->multiplier + chunk, layer->shift + chunk, 1, count, output + chunk, 0);
     }
 }
 
@@ -244,10 +245,10 @@ static void layer_with_bias(const helia_nn_depthwise_layer *layer)
     const int32_t channels = layer->channels;
     int8_t *output = layer->output;
     const helia_nn_output_rule rule = {
-        layer->output_offset,
-        layer->activation,
-        helia_nn_quick_outputs(layer->bias, layer->shift, true, channels) &&
-            helia_nn_quick_depth(layer->filter_h * layer->filter_w),
+        .offset = layer->output_offset,
+        .activation = layer->activation,
+        .kind = helia_nn_output_kind_of(
+            layer->bias, layer->multiplier, layer->shift, true, channels, layer->filter_h * layer->filter_w),
     };
     tap_window window = {.input_step = layer->dilation_w * channels,
                          .channels = channels,

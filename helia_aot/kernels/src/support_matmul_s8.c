@@ -52,33 +52,9 @@ add_tails(const uint32_t *tail0, const uint32_t *tail1, const int8_t *end, int32
     }
 }
 
-static inline helia_nn_output_rule rule_of(const helia_nn_output_stage *stage, int32_t depth)
+static inline helia_nn_output_rule rule_of(const helia_nn_output_stage *stage)
 {
-    return (helia_nn_output_rule){stage->output_offset, stage->activation, stage->quick && helia_nn_quick_depth(depth)};
-}
-
-/* Writes the outputs of a chunk of channels, `channels` in all. */
-static void outputs_of_chunk(const helia_nn_output_stage *stage,
-                             const helia_nn_output_rule *rule,
-                             int32_t rows,
-                             int32_t at,
-                             int32_t count,
-                             const int32_t *sums,
-                             int8_t *output,
-                             int32_t channels)
-{
-    const int32_t step = stage->per_channel ? 1 : 0;
-    const int32_t *const multiplier = stage->multiplier + at * step;
-    const int32_t *const shift = stage->shift + at * step;
-    int8_t *const first = output + at;
-    if (rows == 2)
-    {
-        helia_nn_output_pairs(rule, sums, multiplier, shift, step, count, first, first + channels);
-    }
-    else
-    {
-        helia_nn_outputs(rule, sums, multiplier, shift, step, count, first);
-    }
+    return (helia_nn_output_rule){stage->output_offset, stage->activation, stage->kind};
 }
 
 /*
@@ -130,12 +106,21 @@ static void wide_rows_times_channels(const uint32_t *const wide[2],
                                      int8_t *output)
 {
     const int32_t *const start = stage->sums != NULL ? stage->sums : stage->bias;
+    const int32_t step = stage->per_channel ? 1 : 0;
     int32_t sums[2 * HELIA_NN_CHUNK];
     for (int32_t at = 0; at < channels; at += HELIA_NN_CHUNK)
     {
         const int32_t count = helia_nn_min(channels - at, HELIA_NN_CHUNK);
         sums_of_chunk(wide, rows, rhs + at * depth, depth, count, depth, start != NULL ? start + at : NULL, sums);
-        outputs_of_chunk(stage, rule, rows, at, count, sums, output, channels);
+        helia_nn_outputs(rule,
+                         sums,
+                         rows,
+                         stage->multiplier + at * step,
+                         stage->shift + at * step,
+                         step,
+                         count,
+                         output + at,
+                         channels);
     }
 }
 
@@ -153,6 +138,7 @@ static HELIA_NN_COLD void deep_rows_times_channels(const int8_t *const bytes[2],
     const int32_t offset = stage->sums != NULL ? 0 : stage->input_offset;
     uint32_t blocks[2][WIDE_DEPTH / 2];
     const uint32_t *const wide[2] = {blocks[0], blocks[1]};
+    const int32_t step = stage->per_channel ? 1 : 0;
     int32_t sums[2 * DEEP_CHUNK], parts[2 * DEEP_CHUNK];
     for (int32_t at = 0; at < channels; at += DEEP_CHUNK)
     {
@@ -176,7 +162,15 @@ static HELIA_NN_COLD void deep_rows_times_channels(const int8_t *const bytes[2],
                 sums[i] += parts[i];
             }
         }
-        outputs_of_chunk(stage, rule, rows, at, count, sums, output, channels);
+        helia_nn_outputs(rule,
+                         sums,
+                         rows,
+                         stage->multiplier + at * step,
+                         stage->shift + at * step,
+                         step,
+                         count,
+                         output + at,
+                         channels);
     }
 }
 
@@ -189,7 +183,7 @@ void helia_nn_matmul_wide_s8(uint32_t *const rows[2],
                              int8_t *output)
 {
     const uint32_t *const wide[2] = {rows[0], rows[1]};
-    const helia_nn_output_rule rule = rule_of(stage, depth);
+    const helia_nn_output_rule rule = rule_of(stage);
     wide_rows_times_channels(wide, count, rhs, channels, depth, stage, &rule, output);
 }
 
@@ -203,7 +197,7 @@ void helia_nn_matmul_s8(const int8_t *lhs,
                         int8_t *output)
 {
     const int32_t offset = stage->sums != NULL ? 0 : stage->input_offset;
-    const helia_nn_output_rule rule = rule_of(stage, depth);
+    const helia_nn_output_rule rule = rule_of(stage);
     uint32_t blocks[2][WIDE_DEPTH / 2];
     const uint32_t *const wide[2] = {blocks[0], blocks[1]};
     for (; rows > 0; rows -= 2)

@@ -25,7 +25,7 @@ typedef struct
     int32_t output_offset;
     cmsis_nn_activation activation;
 #if defined(HELIA_NN_DSP)
-    bool quick; /* What helia_nn_quick_outputs() gives; false is always allowed. */
+    helia_nn_output_kind kind;
 #endif
 } helia_nn_output_stage;
 
