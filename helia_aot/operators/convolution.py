@@ -199,11 +199,18 @@ def folded_sums(
 def channel_constants(
     name: str, input_q: Quantization, filter_q: Quantization, output_q: Quantization, channels: int
 ) -> tuple[Constant, Constant]:
-    """Gives the requantization multipliers and shifts of each channel as int32 constants."""
-    multipliers, shifts = convolution_multipliers(input_q, filter_q, output_q, channels)
+    """Gives the requantization multipliers and shifts of each channel as int32 constants.
+
+    A channel whose scale is too small for a multiplier has 0 for it, and any shift gives the same output: -1 lets it
+    stay among those that kernels may treat alike, as they shift to the right.
+    """
+    multipliers, shifts = (
+        np.array(values, dtype=np.int32)
+        for values in convolution_multipliers(input_q, filter_q, output_q, channels)
+    )
     return (
-        Constant(f"{name}_multiplier", np.array(multipliers, dtype=np.int32)),
-        Constant(f"{name}_shift", np.array(shifts, dtype=np.int32)),
+        Constant(f"{name}_multiplier", multipliers),
+        Constant(f"{name}_shift", np.where(multipliers == 0, np.int32(-1), shifts)),
     )
 
 

@@ -121,12 +121,71 @@ static void mean_of_window(
 
 #endif
 
+#if defined(HELIA_NN_DSP)
+
+/* Inputs whose sum fits into 16 bits. */
+#define MOST_16_BIT_INPUTS 256
+
+/* The sums of four channels from `channel` on. */
+static void sums_of_window(const helia_nn_pool_window *window, int32_t channel, int32_t channels, int32_t sums[4])
+{
+    uint32_t even = 0, odd = 0;
+    int32_t room = MOST_16_BIT_INPUTS;
+    for (int32_t i = 0; i < 4; i++)
+    {
+        sums[i] = 0;
+    }
+    for (int32_t y = 0; y < window->h; y++)
+    {
+        const int8_t *input = window->input + y * window->row_bytes + channel;
+        for (int32_t left = window->w; left > 0;)
+        {
+            const int32_t now = helia_nn_min(left, room);
+#pragma GCC unroll 2
+            for (int32_t x = 0; x < now; x++)
+            {
+                const uint32_t word = helia_nn_load_word(input);
+                even = helia_nn_even_bytes(even, word);
+                odd = helia_nn_odd_bytes(odd, word);
+                input += channels;
+            }
+            left -= now;
+            room -= now;
+            if (room == 0 || (left == 0 && y == window->h - 1))
+            {
+                sums[0] += (int16_t)even;
+                sums[1] += (int16_t)odd;
+                sums[2] += (int32_t)even >> 16;
+                sums[3] += (int32_t)odd >> 16;
+                even = 0;
+                odd = 0;
+                room = MOST_16_BIT_INPUTS;
+            }
+        }
+    }
+}
+
+#endif
+
 /* As mean_of_window(), one channel at a time and for any count. */
 static void mean_of_window_scalar(
     const helia_nn_pool_window *window, int32_t channels, cmsis_nn_activation activation, int8_t *output)
 {
     const int32_t count = window->h * window->w;
-    for (int32_t channel = 0; channel < channels; channel++)
+    int32_t channel = 0;
+#if defined(HELIA_NN_DSP)
+    for (; channel + 4 <= channels; channel += 4)
+    {
+        int32_t sums[4];
+        sums_of_window(window, channel, channels, sums);
+        for (int32_t i = 0; i < 4; i++)
+        {
+            const int32_t mean = (sums[i] > 0 ? sums[i] + count / 2 : sums[i] - count / 2) / count;
+            output[channel + i] = (int8_t)helia_nn_clamp(mean, activation.min, activation.max);
+        }
+    }
+#endif
+    for (; channel < channels; channel++)
     {
         int32_t sum = 0;
         for (int32_t y = 0; y < window->h; y++)

@@ -123,7 +123,7 @@ arm_cmsis_nn_status arm_convolve_s8_small_cin(const cmsis_nn_context *ctx,
         return ARM_CMSIS_NN_ARG_ERROR;
     }
     const helia_nn_output_stage stage =
-        helia_nn_conv_output_stage(weight_sum_ctx, conv_params, quant_params, bias_data, output_dims->c);
+        helia_nn_conv_output_stage(weight_sum_ctx, conv_params, quant_params, bias_data, output_dims->c, filter_dims->h * filter_dims->w * filter_dims->c);
     int8_t patches[POSITIONS * MAX_DEPTH + 16] __attribute__((aligned(16)));
     const int32_t row_step = input_dims->w * input_dims->c;
     const int32_t position_step = conv_params->stride.w * input_dims->c;

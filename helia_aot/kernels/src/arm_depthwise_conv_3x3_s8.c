@@ -4,7 +4,9 @@
  * Depthwise 3x3 convolution for cores without Helium: each row of three taps is either inside the input, or partly, or not.
  */
 #include "../include/arm_nnfunctions.h"
-#include "internal.h"
+#include "support_depthwise_s8.h"
+
+#if !defined(HELIA_NN_DSP)
 
 /* Adds the taps x0..x1-1 of one filter row for all channels of a pixel; `input` is where tap 0 reads. */
 static int32_t add_row(
@@ -23,6 +25,8 @@ static int32_t add_row(
     return sum;
 }
 
+#endif
+
 arm_cmsis_nn_status arm_depthwise_conv_3x3_s8(
     const cmsis_nn_context *ctx,
     const cmsis_nn_dw_conv_params *dw_conv_params,
@@ -38,7 +42,6 @@ arm_cmsis_nn_status arm_depthwise_conv_3x3_s8(
 {
     (void)ctx;
     (void)bias_dims;
-    const cmsis_nn_tile stride = dw_conv_params->stride;
     const cmsis_nn_tile padding = dw_conv_params->padding;
     const int32_t channels = input_dims->c;
     if (dw_conv_params->ch_mult != 1 || input_dims->n != 1 || output_dims->n != 1 || channels != output_dims->c ||
@@ -47,6 +50,27 @@ arm_cmsis_nn_status arm_depthwise_conv_3x3_s8(
     {
         return ARM_CMSIS_NN_ARG_ERROR;
     }
+#if defined(HELIA_NN_DSP)
+    helia_nn_depthwise_layer layer;
+    if (!helia_nn_depthwise_layer_init(&layer,
+                                       ctx,
+                                       NULL,
+                                       dw_conv_params,
+                                       quant_params,
+                                       input_dims,
+                                       input_data,
+                                       filter_dims,
+                                       filter_data,
+                                       bias_data,
+                                       output_dims,
+                                       output_data))
+    {
+        return ARM_CMSIS_NN_ARG_ERROR;
+    }
+    helia_nn_depthwise_portable(&layer);
+    return ARM_CMSIS_NN_SUCCESS;
+#else
+    const cmsis_nn_tile stride = dw_conv_params->stride;
     const int32_t offset = dw_conv_params->input_offset;
     const cmsis_nn_activation activation = dw_conv_params->activation;
     for (int32_t out_y = 0; out_y < output_dims->h; out_y++)
@@ -76,4 +100,5 @@ arm_cmsis_nn_status arm_depthwise_conv_3x3_s8(
         }
     }
     return ARM_CMSIS_NN_SUCCESS;
+#endif
 }

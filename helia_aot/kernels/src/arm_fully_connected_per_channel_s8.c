@@ -27,6 +27,14 @@ arm_cmsis_nn_status arm_fully_connected_per_channel_s8(const cmsis_nn_context *c
         .shifts_right = helia_nn_all_negative(quant_params->shift, output_dims->c),
         .output_offset = fc_params->output_offset,
         .activation = fc_params->activation,
+#if defined(HELIA_NN_DSP)
+        .kind = helia_nn_output_kind_of(ctx != NULL && ctx->buf != NULL ? (const int32_t *)ctx->buf : bias_data,
+                                        quant_params->multiplier,
+                                        quant_params->shift,
+                                        true,
+                                        output_dims->c,
+                                        filter_dims->n),
+#endif
     };
     /* Int8 models have symmetric weights. */
     if (fc_params->filter_offset != 0)

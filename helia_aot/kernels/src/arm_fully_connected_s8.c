@@ -27,6 +27,14 @@ arm_cmsis_nn_status arm_fully_connected_s8(const cmsis_nn_context *ctx,
         .shifts_right = quant_params->shift < 0,
         .output_offset = fc_params->output_offset,
         .activation = fc_params->activation,
+#if defined(HELIA_NN_DSP)
+        .kind = helia_nn_output_kind_of(ctx != NULL && ctx->buf != NULL ? (const int32_t *)ctx->buf : bias_data,
+                                        &quant_params->multiplier,
+                                        &quant_params->shift,
+                                        false,
+                                        output_dims->c,
+                                        filter_dims->n),
+#endif
     };
     /* Int8 models have symmetric weights. */
     if (fc_params->filter_offset != 0)

@@ -29,7 +29,26 @@ static void max_of_window(
         vstrbq_p_s8(output + channel, vminq_s8(vmaxq_s8(largest, low), high), valid);
     }
 #else
-    for (int32_t channel = 0; channel < channels; channel++)
+    int32_t channel = 0;
+#if defined(HELIA_NN_DSP)
+    const uint32_t low = (uint8_t)activation.min * 0x01010101u;
+    const uint32_t high = (uint8_t)activation.max * 0x01010101u;
+    for (; channel + 4 <= channels; channel += 4)
+    {
+        uint32_t largest = low;
+        for (int32_t y = 0; y < window->h; y++)
+        {
+            const int8_t *input = window->input + y * window->row_bytes + channel;
+            for (int32_t x = 0; x < window->w; x++)
+            {
+                largest = helia_nn_max_bytes(largest, helia_nn_load_word(input));
+                input += channels;
+            }
+        }
+        helia_nn_store_word(output + channel, helia_nn_min_bytes(largest, high));
+    }
+#endif
+    for (; channel < channels; channel++)
     {
         int32_t largest = INT8_MIN;
         for (int32_t y = 0; y < window->h; y++)

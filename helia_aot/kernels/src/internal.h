@@ -27,6 +27,16 @@
 #endif
 #endif
 
+/*
+ * DSP bodies are used where the target has the packed 16-bit instructions of Armv7E-M and no Helium. HELIA_NN_PORTABLE and a build
+ * without optimisation turn them off in the same way.
+ */
+#if !defined(HELIA_NN_PORTABLE) && !defined(HELIA_NN_MVE) && defined(__ARM_FEATURE_DSP) && defined(__ARM_32BIT_STATE) && \
+    defined(__OPTIMIZE__) && !defined(__ARM_FEATURE_MVE)
+#define HELIA_NN_DSP 1
+#include "support_dsp.h"
+#endif
+
 /* A body that is correct but rarely runs: kept out of the fast one, whose registers it would take. */
 #define HELIA_NN_COLD __attribute__((noinline, cold))
 
@@ -75,6 +85,15 @@ static inline int32_t helia_nn_divide_by_power_of_two(int32_t value, int32_t exp
  */
 static inline int32_t helia_nn_requantize(int32_t value, int32_t multiplier, int32_t shift)
 {
+#if defined(HELIA_NN_DSP)
+    int32_t doubled;
+    const int32_t shifted = shift > 0 ? (int32_t)((uint32_t)value << shift) : value;
+    if (!__builtin_add_overflow(shifted, shifted, &doubled))
+    {
+        const int32_t scaled = helia_nn_smmulr(doubled, multiplier);
+        return shift < 0 ? helia_nn_halved_shift(scaled, ~shift, 1) >> 1 : scaled;
+    }
+#endif
     const int32_t left = shift > 0 ? shift : 0;
     const int32_t right = shift > 0 ? 0 : -shift;
     const int32_t scaled = (int32_t)((uint32_t)value << left);

@@ -3,6 +3,10 @@
  */
 #include "support_add_s8.h"
 
+#if defined(HELIA_NN_DSP)
+#include "support_add_s8_dsp.h"
+#endif
+
 #if defined(HELIA_NN_MVE)
 
 /* What the assembly below reads, in this order. */
@@ -159,6 +163,12 @@ void helia_nn_add_vectors(
             const int32x4_t value2 = helia_nn_add_rescale_s32x4(&p, &p.input2, vldrbq_z_s32(input2 + i, valid), power);
             vstrbq_p_s32(output + i, helia_nn_add_finish_s32x4(&p, vaddq_s32(value1, value2)), valid);
         }
+        return;
+    }
+#elif defined(HELIA_NN_DSP)
+    if (add_is_quick(params))
+    {
+        add_blocks(params, input1, input2, output, count);
         return;
     }
 #endif

@@ -14,8 +14,10 @@ static inline helia_nn_output_stage helia_nn_conv_output_stage(const cmsis_nn_co
                                                                const cmsis_nn_conv_params *params,
                                                                const cmsis_nn_per_channel_quant_params *quant,
                                                                const int32_t *bias,
-                                                               int32_t channels)
+                                                               int32_t channels,
+                                                               int32_t depth)
 {
+    (void)depth;
     return (helia_nn_output_stage){
         .sums = weight_sum_ctx != NULL ? (const int32_t *)weight_sum_ctx->buf : NULL,
         .bias = bias,
@@ -26,6 +28,15 @@ static inline helia_nn_output_stage helia_nn_conv_output_stage(const cmsis_nn_co
         .shifts_right = helia_nn_all_negative(quant->shift, channels),
         .output_offset = params->output_offset,
         .activation = params->activation,
+#if defined(HELIA_NN_DSP)
+        .kind = helia_nn_output_kind_of(
+            weight_sum_ctx != NULL && weight_sum_ctx->buf != NULL ? (const int32_t *)weight_sum_ctx->buf : bias,
+            quant->multiplier,
+            quant->shift,
+            true,
+            channels,
+            depth),
+#endif
     };
 }
 
@@ -72,6 +83,18 @@ static inline void helia_nn_copy(int8_t *target, const int8_t *source, int32_t c
                    : [source] "+r"(source), [target] "+r"(target)
                    : [count] "r"(count)
                    : "q0", "lr", "memory");
+#elif defined(HELIA_NN_DSP)
+    /* Small C libraries copy byte by byte. */
+    for (; count >= 4; count -= 4)
+    {
+        helia_nn_store_word(target, helia_nn_load_word(source));
+        target += 4;
+        source += 4;
+    }
+    for (; count > 0; count--)
+    {
+        *target++ = *source++;
+    }
 #else
     memcpy(target, source, (size_t)count);
 #endif
@@ -89,6 +112,16 @@ static inline void helia_nn_fill(int8_t *target, int32_t value, int32_t count)
                    : [target] "+r"(target)
                    : [count] "r"(count), [vector] "w"(vdupq_n_s8((int8_t)value))
                    : "lr", "memory");
+#elif defined(HELIA_NN_DSP)
+    for (; count >= 4; count -= 4)
+    {
+        helia_nn_store_word(target, (uint8_t)value * 0x01010101u);
+        target += 4;
+    }
+    for (; count > 0; count--)
+    {
+        *target++ = (int8_t)value;
+    }
 #else
     memset(target, (int)value, (size_t)count);
 #endif

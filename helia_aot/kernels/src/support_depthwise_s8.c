@@ -89,6 +89,10 @@ bool helia_nn_depthwise_planar_rule(const helia_nn_depthwise_layer *layer)
            layer->output_w * layer->channels >= 16;
 }
 
+#if defined(HELIA_NN_DSP)
+#include "support_depthwise_s8_dsp.h"
+#endif
+
 #if !defined(HELIA_NN_MVE)
 
 /* Accumulates one output; a tap outside the input counts as `padding`. */
@@ -113,6 +117,13 @@ static int32_t accumulate(
 
 void helia_nn_depthwise_portable(const helia_nn_depthwise_layer *layer)
 {
+#if defined(HELIA_NN_DSP)
+    if (layer->sums == NULL)
+    {
+        layer_with_bias(layer);
+        return;
+    }
+#endif
     const int32_t *start = layer->sums != NULL ? layer->sums : layer->bias;
     const int32_t offset = layer->sums != NULL ? 0 : layer->input_offset;
     const int32_t padding = layer->sums != NULL ? -layer->input_offset : 0;

@@ -3,7 +3,225 @@
  */
 #include "support_matmul_s8.h"
 
-#if !defined(HELIA_NN_MVE)
+#if defined(HELIA_NN_DSP)
+
+#include "support_matmul_s8_dsp.h"
+
+/* Bytes of a row that are widened at a time: two rows take 1 KB of stack. */
+#define WIDE_DEPTH 256
+
+/* Channels that deeper rows are widened for. */
+#define DEEP_CHUNK 32
+
+void helia_nn_widen_row(const int8_t *from, int32_t depth, int32_t offset, uint32_t *to)
+{
+    const uint32_t offsets = helia_nn_twice(offset);
+#pragma GCC unroll 4
+    for (int32_t i = depth >> 2; i > 0; i--)
+    {
+        const uint32_t bytes = helia_nn_load_word(from);
+        from += 4;
+        *to++ = helia_nn_even_bytes(offsets, bytes);
+        *to++ = helia_nn_odd_bytes(offsets, bytes);
+    }
+    if ((depth & 3) != 0)
+    {
+        uint32_t bytes = 0;
+        memcpy(&bytes, from, (size_t)(depth & 3));
+        to[0] = helia_nn_even_bytes(offsets, bytes);
+        to[1] = helia_nn_odd_bytes(offsets, bytes);
+    }
+}
+
+/* The last 1 to 3 products of each channel, whose weights end `stride` bytes apart; `tails` has the last two words of each row. */
+static void
+add_tails(const uint32_t *tail0, const uint32_t *tail1, const int8_t *end, int32_t stride, int32_t channels, int32_t *sums)
+{
+    for (int32_t i = 0; i < channels; i++)
+    {
+        const uint32_t word = tail_of(end, stride);
+        const uint32_t even = helia_nn_even_bytes(0, word), odd = helia_nn_odd_bytes(0, word);
+        *sums = helia_nn_smlad(tail0[1], odd, helia_nn_smlad(tail0[0], even, *sums));
+        sums++;
+        if (tail1 != NULL)
+        {
+            *sums = helia_nn_smlad(tail1[1], odd, helia_nn_smlad(tail1[0], even, *sums));
+            sums++;
+        }
+        end += stride;
+    }
+}
+
+static inline helia_nn_output_rule rule_of(const helia_nn_output_stage *stage)
+{
+    return (helia_nn_output_rule){stage->output_offset, stage->activation, stage->kind};
+}
+
+/*
+ * Sets the sums of one widened row or two with a chunk of channels, whose weights are `stride` bytes apart, over `depth` bytes; less
+ * than `stride` is a multiple of 4. `start` is NULL for zeros.
+ */
+static void sums_of_chunk(const uint32_t *const wide[2],
+                          int32_t rows,
+                          const int8_t *weights,
+                          int32_t stride,
+                          int32_t channels,
+                          int32_t depth,
+                          const int32_t *start,
+                          int32_t *sums)
+{
+    const int32_t *const first = start != NULL ? start : helia_nn_no_start;
+    const int32_t words = depth >> 2;
+    const int32_t whole = words == 0 ? 0 : channels & (rows == 2 ? ~1 : ~3);
+    if (whole > 0 && rows == 2)
+    {
+        sums_of_pair(wide[0], wide[1], weights, stride, whole, words, first, sums);
+    }
+    else if (whole > 0)
+    {
+        sums_of_row(wide[0], weights, stride, whole, words, first, sums);
+    }
+    if ((depth & 3) != 0)
+    {
+        add_tails(
+            wide[0] + 2 * words, rows == 2 ? wide[1] + 2 * words : NULL, weights + depth, stride, whole, sums);
+    }
+    for (int32_t i = whole; i < channels; i++)
+    {
+        for (int32_t k = 0; k < rows; k++)
+        {
+            sums[rows * i + k] = add_one(wide[k], weights + i * stride, depth, first[i]);
+        }
+    }
+}
+
+/* One widened row or two by all channels; the second row of outputs is behind the first. */
+static void wide_rows_times_channels(const uint32_t *const wide[2],
+                                     int32_t rows,
+                                     const int8_t *rhs,
+                                     int32_t channels,
+                                     int32_t depth,
+                                     const helia_nn_output_stage *stage,
+                                     const helia_nn_output_rule *rule,
+                                     int8_t *output)
+{
+    const int32_t *const start = stage->sums != NULL ? stage->sums : stage->bias;
+    const int32_t step = stage->per_channel ? 1 : 0;
+    int32_t sums[2 * HELIA_NN_CHUNK];
+    for (int32_t at = 0; at < channels; at += HELIA_NN_CHUNK)
+    {
+        const int32_t count = helia_nn_min(channels - at, HELIA_NN_CHUNK);
+        sums_of_chunk(wide, rows, rhs + at * depth, depth, count, depth, start != NULL ? start + at : NULL, sums);
+        helia_nn_outputs(rule,
+                         sums,
+                         rows,
+                         stage->multiplier + at * step,
+                         stage->shift + at * step,
+                         step,
+                         count,
+                         output + at,
+                         channels);
+    }
+}
+
+/* The same for rows of bytes of any depth: every chunk of channels widens them again, block by block. */
+static HELIA_NN_COLD void deep_rows_times_channels(const int8_t *const bytes[2],
+                                                   int32_t rows,
+                                                   const int8_t *rhs,
+                                                   int32_t channels,
+                                                   int32_t depth,
+                                                   const helia_nn_output_stage *stage,
+                                                   const helia_nn_output_rule *rule,
+                                                   int8_t *output)
+{
+    const int32_t *const start = stage->sums != NULL ? stage->sums : stage->bias;
+    const int32_t offset = stage->sums != NULL ? 0 : stage->input_offset;
+    uint32_t blocks[2][WIDE_DEPTH / 2];
+    const uint32_t *const wide[2] = {blocks[0], blocks[1]};
+    const int32_t step = stage->per_channel ? 1 : 0;
+    int32_t sums[2 * DEEP_CHUNK], parts[2 * DEEP_CHUNK];
+    for (int32_t at = 0; at < channels; at += DEEP_CHUNK)
+    {
+        const int32_t count = helia_nn_min(channels - at, DEEP_CHUNK);
+        for (int32_t done = 0; done < depth; done += WIDE_DEPTH)
+        {
+            const int32_t now = helia_nn_min(depth - done, WIDE_DEPTH);
+            for (int32_t k = 0; k < rows; k++)
+            {
+                helia_nn_widen_row(bytes[k] + done, now, offset, blocks[k]);
+            }
+            const int8_t *const weights = rhs + at * depth + done;
+            if (done == 0)
+            {
+                sums_of_chunk(wide, rows, weights, depth, count, now, start != NULL ? start + at : NULL, sums);
+                continue;
+            }
+            sums_of_chunk(wide, rows, weights, depth, count, now, NULL, parts);
+            for (int32_t i = 0; i < rows * count; i++)
+            {
+                sums[i] += parts[i];
+            }
+        }
+        helia_nn_outputs(rule,
+                         sums,
+                         rows,
+                         stage->multiplier + at * step,
+                         stage->shift + at * step,
+                         step,
+                         count,
+                         output + at,
+                         channels);
+    }
+}
+
+void helia_nn_matmul_wide_s8(uint32_t *const rows[2],
+                             int32_t count,
+                             const int8_t *rhs,
+                             int32_t channels,
+                             int32_t depth,
+                             const helia_nn_output_stage *stage,
+                             int8_t *output)
+{
+    const uint32_t *const wide[2] = {rows[0], rows[1]};
+    const helia_nn_output_rule rule = rule_of(stage);
+    wide_rows_times_channels(wide, count, rhs, channels, depth, stage, &rule, output);
+}
+
+void helia_nn_matmul_s8(const int8_t *lhs,
+                        int32_t lhs_stride,
+                        int32_t rows,
+                        const int8_t *rhs,
+                        int32_t channels,
+                        int32_t depth,
+                        const helia_nn_output_stage *stage,
+                        int8_t *output)
+{
+    const int32_t offset = stage->sums != NULL ? 0 : stage->input_offset;
+    const helia_nn_output_rule rule = rule_of(stage);
+    uint32_t blocks[2][WIDE_DEPTH / 2];
+    const uint32_t *const wide[2] = {blocks[0], blocks[1]};
+    for (; rows > 0; rows -= 2)
+    {
+        const int32_t now = helia_nn_min(rows, 2);
+        if (depth > WIDE_DEPTH)
+        {
+            const int8_t *const bytes[2] = {lhs, lhs + lhs_stride};
+            deep_rows_times_channels(bytes, now, rhs, channels, depth, stage, &rule, output);
+        }
+        else
+        {
+            for (int32_t k = 0; k < now; k++)
+            {
+                helia_nn_widen_row(lhs + k * lhs_stride, depth, offset, blocks[k]);
+            }
+            wide_rows_times_channels(wide, now, rhs, channels, depth, stage, &rule, output);
+        }
+        lhs += 2 * lhs_stride;
+        output += 2 * channels;
+    }
+}
+
+#elif !defined(HELIA_NN_MVE)
 
 static int32_t dot(const int8_t *a, const int8_t *b, int32_t depth, int32_t a_offset)
 {

@@ -8,6 +8,10 @@
 
 #include "internal.h"
 
+#if defined(HELIA_NN_DSP)
+#include "support_output_dsp.h"
+#endif
+
 /* From an accumulator to an int8 output. */
 typedef struct
 {
@@ -20,6 +24,9 @@ typedef struct
     bool shifts_right;         /* Every shift is negative; false is always allowed. */
     int32_t output_offset;
     cmsis_nn_activation activation;
+#if defined(HELIA_NN_DSP)
+    helia_nn_output_kind kind;
+#endif
 } helia_nn_output_stage;
 
 /*
@@ -36,5 +43,39 @@ void helia_nn_matmul_s8(const int8_t *lhs,
                         int32_t depth,
                         const helia_nn_output_stage *stage,
                         int8_t *output);
+
+#if defined(HELIA_NN_DSP)
+
+/* Gives the words of a row that is widened to int16. */
+static inline int32_t helia_nn_wide_words(int32_t depth)
+{
+    return (depth + 3) / 4 * 2;
+}
+
+/*
+ * Widens a row to int16 and adds `offset`: an even and an odd pair for every four bytes, see support_dsp.h. The bytes may be those
+ * that end where the result ends, see helia_nn_narrow_row().
+ */
+void helia_nn_widen_row(const int8_t *from, int32_t depth, int32_t offset, uint32_t *to);
+
+/* Gives where the bytes of a row may lie in the memory that they are widened to. */
+static inline int8_t *helia_nn_narrow_row(uint32_t *wide, int32_t depth)
+{
+    return (int8_t *)(wide + helia_nn_wide_words(depth) / 2);
+}
+
+/*
+ * helia_nn_matmul_s8() of one widened row or two, which hold the input offset where the stage has no folded sums. The second pointer
+ * is not used for one row.
+ */
+void helia_nn_matmul_wide_s8(uint32_t *const rows[2],
+                             int32_t count,
+                             const int8_t *rhs,
+                             int32_t channels,
+                             int32_t depth,
+                             const helia_nn_output_stage *stage,
+                             int8_t *output);
+
+#endif
 
 #endif /* HELIA_NN_SUPPORT_MATMUL_S8_H */

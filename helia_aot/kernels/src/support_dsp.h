@@ -1,0 +1,108 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The packed 16-bit instructions of Armv7E-M that compilers have no portable name for, unaligned words, and the two steps of an
+ * exact requantisation. internal.h includes this file where HELIA_NN_DSP is set.
+ *
+ * Four bytes of a word are widened to two pairs of int16: the "even" pair holds bytes 0 and 2, the "odd" pair bytes 1 and 3. Two
+ * operands that are split alike need no further packing before SMLAD.
+ */
+#ifndef HELIA_NN_SUPPORT_DSP_H
+#define HELIA_NN_SUPPORT_DSP_H
+
+#include <arm_acle.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Loads a word from any address. */
+static inline uint32_t helia_nn_load_word(const void *from)
+{
+    uint32_t word;
+    memcpy(&word, from, sizeof word);
+    return word;
+}
+
+/* Stores a word to any address. */
+static inline void helia_nn_store_word(void *to, uint32_t word)
+{
+    memcpy(to, &word, sizeof word);
+}
+
+/* Bytes 0 and 2, each widened and added to its half of `offsets`. */
+static inline uint32_t helia_nn_even_bytes(uint32_t offsets, uint32_t bytes)
+{
+    uint32_t pair;
+    __asm("sxtab16 %0, %1, %2" : "=r"(pair) : "r"(offsets), "r"(bytes));
+    return pair;
+}
+
+/* Bytes 1 and 3, each widened and added to its half of `offsets`. */
+static inline uint32_t helia_nn_odd_bytes(uint32_t offsets, uint32_t bytes)
+{
+    uint32_t pair;
+    __asm("sxtab16 %0, %1, %2, ror #8" : "=r"(pair) : "r"(offsets), "r"(bytes));
+    return pair;
+}
+
+/* The same number in both halves. */
+static inline uint32_t helia_nn_twice(int32_t number)
+{
+    return (uint32_t)(uint16_t)number * 0x10001u;
+}
+
+/* Adds the products of the lower and of the upper halves. */
+static inline int32_t helia_nn_smlad(uint32_t a, uint32_t b, int32_t sum)
+{
+    return __smlad((int16x2_t)a, (int16x2_t)b, sum);
+}
+
+/* Adds the product of the lower halves. */
+static inline int32_t helia_nn_smlabb(uint32_t a, uint32_t b, int32_t sum)
+{
+    return __smlabb((int32_t)a, (int32_t)b, sum);
+}
+
+/* Adds the product of the upper halves. */
+static inline int32_t helia_nn_smlatt(uint32_t a, uint32_t b, int32_t sum)
+{
+    return __smlatt((int32_t)a, (int32_t)b, sum);
+}
+
+/* The larger one of each pair of bytes. */
+static inline uint32_t helia_nn_max_bytes(uint32_t a, uint32_t b)
+{
+    uint32_t larger;
+    __asm("ssub8 %0, %1, %2\n\tsel %0, %1, %2" : "=&r"(larger) : "r"(a), "r"(b) : "cc");
+    return larger;
+}
+
+/* The smaller one of each pair of bytes. */
+static inline uint32_t helia_nn_min_bytes(uint32_t a, uint32_t b)
+{
+    uint32_t smaller;
+    __asm("ssub8 %0, %1, %2\n\tsel %0, %2, %1" : "=&r"(smaller) : "r"(a), "r"(b) : "cc");
+    return smaller;
+}
+
+/*
+ * Gives the high word of the product, rounded halves up. With a doubled operand that is helia_nn_doubling_high_mult(): the two
+ * differ only where doubling overflows.
+ */
+static inline int32_t helia_nn_smmulr(int32_t a, int32_t b)
+{
+    int32_t high;
+    __asm("smmulr %0, %1, %2" : "=r"(high) : "r"(a), "r"(b));
+    return high;
+}
+
+/*
+ * All but the last bit of a right shift by `shift_less_one` + 1 with rounding, halves away from zero: the caller's shift by one is
+ * free in SSAT. `add` is 1, plus twice what is to be added to the result. |value| is at most 2^30.
+ */
+static inline int32_t helia_nn_halved_shift(int32_t value, int32_t shift_less_one, int32_t add)
+{
+    return ((value + (value >> 31)) >> shift_less_one) + add;
+}
+
+#endif /* HELIA_NN_SUPPORT_DSP_H */
