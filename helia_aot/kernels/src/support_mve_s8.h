@@ -88,17 +88,20 @@ static inline void helia_nn_prepare_block(helia_nn_block *block, const helia_nn_
 #define HELIA_NN_ASM_CLAMP_HIGH(q, max) "vmin.s32 " q ", " q ", " max "\n\t"
 
 /*
- * Two rows (q6, q7) at once; needs q0-q3 and two core registers free, leaves the bytes in the low parts of the lanes.
- * `multiplier` and `shift` are the addresses of four numbers each. The integer pipeline has the most to do: it starts as early as
- * it can and has no gap.
+ * Two rows (q6, q7) at once; needs the vectors `a` and `b` and two core registers free, leaves the bytes in the low parts of the
+ * lanes. `multiplier` and `shift` are the addresses of four numbers each. The integer pipeline has the most to do: it starts as
+ * early as it can and has no gap.
  */
-#define HELIA_NN_ASM_OUTPUT_2(multiplier, shift)                                                                              \
-    "vldrw.32 q0, " multiplier "\n\t"                                                                                         \
-    "ldrd %[s0], %[s1], [%[block], #80]\n\t" HELIA_NN_ASM_SCALE("q6", "q0")                                                  \
-    "vldrw.32 q1, " shift "\n\t" HELIA_NN_ASM_AWAY("q6", "%[s1]")                                                            \
-    "vldrw.32 q2, [%[block], #48]\n\t" HELIA_NN_ASM_SHIFT("q6", "q1") HELIA_NN_ASM_SCALE("q7", "q0")                         \
-    "vldrw.32 q3, [%[block], #64]\n\t" HELIA_NN_ASM_ADD("q6", "%[s0]") HELIA_NN_ASM_AWAY("q7", "%[s1]")                      \
-    HELIA_NN_ASM_CLAMP_LOW("q6", "q2") HELIA_NN_ASM_SHIFT("q7", "q1") HELIA_NN_ASM_CLAMP_HIGH("q6", "q3")                     \
-    HELIA_NN_ASM_ADD("q7", "%[s0]") HELIA_NN_ASM_CLAMP_LOW("q7", "q2") HELIA_NN_ASM_CLAMP_HIGH("q7", "q3")
+#define HELIA_NN_ASM_OUTPUT_2_IN(multiplier, shift, a, b)                                                                     \
+    "vldrw.32 " a ", " multiplier "\n\t"                                                                                      \
+    "ldrd %[s0], %[s1], [%[block], #80]\n\t" HELIA_NN_ASM_SCALE("q6", a)                                                      \
+    "vldrw.32 " b ", " shift "\n\t" HELIA_NN_ASM_AWAY("q6", "%[s1]") HELIA_NN_ASM_SHIFT("q6", b)                             \
+    HELIA_NN_ASM_SCALE("q7", a) HELIA_NN_ASM_ADD("q6", "%[s0]")                                                               \
+    "vldrw.32 " a ", [%[block], #48]\n\t" HELIA_NN_ASM_AWAY("q7", "%[s1]") HELIA_NN_ASM_CLAMP_LOW("q6", a)                   \
+    HELIA_NN_ASM_SHIFT("q7", b)                                                                                               \
+    "vldrw.32 " b ", [%[block], #64]\n\t" HELIA_NN_ASM_CLAMP_HIGH("q6", b) HELIA_NN_ASM_ADD("q7", "%[s0]")                   \
+    HELIA_NN_ASM_CLAMP_LOW("q7", a) HELIA_NN_ASM_CLAMP_HIGH("q7", b)
+
+#define HELIA_NN_ASM_OUTPUT_2(multiplier, shift) HELIA_NN_ASM_OUTPUT_2_IN(multiplier, shift, "q0", "q1")
 
 #endif /* HELIA_NN_SUPPORT_MVE_S8_H */
