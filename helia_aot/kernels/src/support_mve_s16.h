@@ -115,41 +115,61 @@ static inline int32x4_t helia_nn_dots_4_s16(
     return sums;
 }
 
+/* Four channels from `c` on for accumulators of 64 bits; `last` is how many more than one there are. */
+static HELIA_NN_COLD void helia_nn_wide_block_s16(const helia_nn_output_s16 *stage,
+                                                  const int16_t *x,
+                                                  const int8_t *const w[4],
+                                                  int32_t depth,
+                                                  int32_t c,
+                                                  int32_t last,
+                                                  int16_t *output)
+{
+    int64_t wide[4] = {0, 0, 0, 0};
+    for (int32_t k = 0; k < depth; k += HELIA_NN_MOST_PRODUCTS - 7)
+    {
+        int32_t parts[4];
+        const int32_t count = helia_nn_min(depth - k, HELIA_NN_MOST_PRODUCTS - 7);
+        vst1q_s32(parts, helia_nn_dots_4_s16(x + k, w[0] + k, w[1] + k, w[2] + k, w[3] + k, count));
+        for (int32_t i = 0; i < 4; i++)
+        {
+            wide[i] += parts[i];
+        }
+    }
+    for (int32_t i = 0; i <= last; i++)
+    {
+        helia_nn_store_wide_s16(stage, c + i, wide[i], output + c + i);
+    }
+}
+
 /* A row of any length with all channels: `weights` has `channels` rows of `depth` numbers. */
 static inline void helia_nn_row_s16(const helia_nn_output_s16 *stage,
-                             const int16_t *x,
-                             const int8_t *weights,
-                             int32_t depth,
-                             int32_t channels,
-                             int16_t *output)
+                                    const int16_t *x,
+                                    const int8_t *weights,
+                                    int32_t depth,
+                                    int32_t channels,
+                                    int16_t *output)
 {
-    for (int32_t c = 0; c < channels; c += 4, weights += 4 * depth)
+    int32_t c = 0;
+    const bool narrow = stage->narrow;
+    for (; narrow && c + 4 <= channels; c += 4, weights += 4 * depth)
+    {
+        const int32x4_t sums = helia_nn_dots_4_s16(
+            x, weights, weights + depth, weights + 2 * depth, weights + 3 * depth, depth);
+        helia_nn_store_s16(stage, c, sums, vctp32q(4), output + c);
+    }
+    for (; c < channels; c += 4, weights += 4 * depth)
     {
         const int32_t last = helia_nn_min(channels - 1 - c, 3);
-        const int8_t *const w1 = weights + helia_nn_min(last, 1) * depth;
-        const int8_t *const w2 = weights + helia_nn_min(last, 2) * depth;
-        const int8_t *const w3 = weights + last * depth;
-        if (stage->narrow)
+        const int8_t *const w[4] = {
+            weights, weights + helia_nn_min(last, 1) * depth, weights + helia_nn_min(last, 2) * depth, weights + last * depth};
+        if (narrow)
         {
-            const int32x4_t sums = helia_nn_dots_4_s16(x, weights, w1, w2, w3, depth);
+            const int32x4_t sums = helia_nn_dots_4_s16(x, w[0], w[1], w[2], w[3], depth);
             helia_nn_store_s16(stage, c, sums, vctp32q((uint32_t)(last + 1)), output + c);
-            continue;
         }
-        int64_t wide[4] = {0, 0, 0, 0};
-        for (int32_t k = 0; k < depth; k += HELIA_NN_MOST_PRODUCTS - 7)
+        else
         {
-            const int32_t count = helia_nn_min(depth - k, HELIA_NN_MOST_PRODUCTS - 7);
-            const int32x4_t sums = helia_nn_dots_4_s16(x + k, weights + k, w1 + k, w2 + k, w3 + k, count);
-            int32_t parts[4];
-            vst1q_s32(parts, sums);
-            for (int32_t i = 0; i < 4; i++)
-            {
-                wide[i] += parts[i];
-            }
-        }
-        for (int32_t i = 0; i <= last; i++)
-        {
-            helia_nn_store_wide_s16(stage, c + i, wide[i], output + c + i);
+            helia_nn_wide_block_s16(stage, x, w, depth, c, last, output);
         }
     }
 }
