@@ -29,7 +29,8 @@ sys.path[:0] = [
 sys.path.insert(0, str(REPOSITORY))
 
 from flt_cases import linear_case  # noqa: E402
-from kernels import Row, measure  # noqa: E402
+from kernel_rows import Row  # noqa: E402
+from kernels import measure  # noqa: E402
 
 LAYERS = [
     # rows, depth, outputs; the first is the layer that the knob's published figures are about
@@ -70,7 +71,8 @@ def main() -> None:
         table.add_column(column, justify="left" if column in ("layer", "value") else "right")
     for name, *shape in LAYERS:
         pairs = [rows_of(name, *shape, seed=seed) for seed in range(trials)]
-        cycles = measure([row for pair in pairs for row in pair])
+        windows = measure([row for pair in pairs for row in pair])
+        cycles = [window.cycles for window in windows]
         for value in (0, 1):
             errors = np.stack(
                 [

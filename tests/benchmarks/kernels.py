@@ -1,205 +1,102 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modelled cycles of single kernels on layers of the MLPerf Tiny models, Cortex-M55 with everything in TCM.
+"""Modelled cycles of single kernels on the layers of the MLPerf Tiny models and on a grid of shapes.
 
 Run it from the repository's root::
 
-    .venv/bin/python tests/benchmarks/kernels.py [WORD ...]
+    .venv/bin/python tests/benchmarks/kernels.py [--core cortex-m55 | cortex-m4] [WORD ...]
 
-With words, only rows whose layer or entry holds one of them are run. Every output is compared with the oracle of the
-kernel tests. The ratio column is the layer's first entry (the general one) over this one. Cycles come from the
-simulator's timing model and are no silicon measurements.
+With words, only rows whose layer or entry holds one of them are run. Everything is in tightly coupled memory. Every output is
+compared with the oracle of the kernel tests. Cycles come from the simulator's timing model and are no silicon measurements.
+``results/reference/kernels`` holds the output for both cores.
+
+Columns:
+
+- MACs/cycle, and its share of the core's peak. Cortex-M55: 8 (s8), 4 (s16, f16) and 2 (f32) multiply-accumulates a cycle, a
+  vector instruction of 128 bits every second cycle. Cortex-M4: 2 (s8, s16: SMLAD each cycle; int8 operands must be widened
+  first, which the peak leaves out) and 0.5 (f32: a multiplication and an addition, one cycle each).
+- Memory: share of the memory bound, ``bytes that must move / bytes per cycle / cycles``. Bytes: every tensor of the call once,
+  the output included. Bytes per cycle: 8 for the Cortex-M55 (64 bits of TCM), 4 for the Cortex-M4.
+- First/this: cycles of the layer's first entry of that data type, the general one, over those of this one.
 """
 
 from __future__ import annotations
 
+import argparse
 import re
 import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "tests"), str(REPOSITORY / "tests" / "kernels")]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from conv_cases import ConvShape, conv_case, same, valid  # noqa: E402
-from flt_cases import DTYPE, Conv  # noqa: E402
-from flt_cases import conv_case as float_conv_case  # noqa: E402
-from flt_cases import depthwise_case as float_depthwise_case  # noqa: E402
-from flt_cases import linear_case as float_linear_case  # noqa: E402
-from harness import TARGETS, Case, build, decode, run_command  # noqa: E402
-from test_depthwise_conv_s8 import depthwise_case, plain, takes  # noqa: E402
-from test_fully_connected_s8 import Linear, linear_case  # noqa: E402
+from kernel_rows import Row, rows_of_type
 
-from helia_aot.kernels.manifest import scratch_bytes  # noqa: E402
-from runners.simulator.timing import (  # noqa: E402
-    CacheGeometry,
+# kernel_rows has put the repository and its test folders on the path.
+from harness import TARGETS, Target, build, decode, run_command  # isort: skip
+
+from runners.simulator.timing import (
     MemoryRegionTiming,
+    TimingWindow,
     build_plugin,
     plugin_argument,
     read_timing,
     write_parameters,
 )
 
-TARGET = TARGETS["m55"]
-REGIONS = [
-    MemoryRegionTiming("itcm", 0x00000000, 512 * 1024, "tcm"),
-    MemoryRegionTiming("dtcm", 0x20000000, 512 * 1024, "tcm"),
-    # Only the test cases are here, read outside of the timed windows.
-    MemoryRegionTiming(
-        "ddr", 0x60000000, 256 * 1024 * 1024, "cached", read_fill_cycles=13, write_fill_cycles=13
-    ),
-]
-CACHE = CacheGeometry(65536, 4, 32)
+MEGABYTE = 1 << 20
 
 
 @dataclass(frozen=True)
-class Row:
-    """One measurement: a layer by one entry."""
+class Core:
+    """A core and its limits.
 
-    layer: str
-    case: Case
-    expected: np.ndarray
-    macs: int
-    dtype: type = np.int8
-    tolerance: float = 0.0
-    note: str = ""
+    Attributes:
+        target: How the driver is built and run.
+        regions: Its memories, all without wait; the cases lie in the last one and are read outside of the timed windows.
+        peaks: Data type to multiply-accumulates a cycle at most.
+        bytes_per_cycle: What a tightly coupled memory gives at most.
+    """
 
-    def accepts(self, output: np.ndarray) -> bool:
-        """Whether an output is the expected one, float32 within the tolerance (of the largest magnitude)."""
-        error = np.abs(output.astype(np.float64) - self.expected.reshape(-1)).max()
-        return bool(error <= self.tolerance * np.abs(self.expected).max())
-
-
-def conv(layer: str, shape: ConvShape, *entries: str) -> Iterator[Row]:
-    for entry in entries:
-        name = f"arm_convolve_{entry}"
-        height, width = shape.kernel
-        scratch = scratch_bytes(
-            name, kernel_height=height, kernel_width=width, input_channels=shape.cin
-        )
-        case, expected = conv_case(name, shape, scratch)
-        yield Row(layer, case, expected, expected.size * shape.depth)
+    target: Target
+    regions: tuple[MemoryRegionTiming, ...]
+    peaks: Mapping[str, float]
+    bytes_per_cycle: int
 
 
-def depthwise(layer: str, shape: ConvShape) -> Iterator[Row]:
-    shape = plain(shape)
-    for suffix in ("", "_3x3", "_3x3_c64_s1", "_planar", "_channelwise"):
-        entry = f"arm_depthwise_conv_s8_opt{suffix}"
-        if takes(entry, shape):
-            case, expected = depthwise_case(entry, shape)
-            yield Row(layer, case, expected, expected.size * shape.kernel[0] * shape.kernel[1])
-
-
-def linear(layer: str, inputs: int, outputs: int) -> Iterator[Row]:
-    case, expected = linear_case(Linear(1, inputs, outputs), per_channel=False)
-    yield Row(layer, case, expected, inputs * outputs)
-
-
-def floating(layer: str, shape: Conv, *, depthwise: bool = False) -> Iterator[Row]:
-    """A layer in both float types; matrix products with the standard and the packed weight layout."""
-    entry = "arm_convolve_1x1_nhwc" if shape.kernel == (1, 1) else "arm_convolve_nhwc"
-    taps = shape.kernel[0] * shape.kernel[1]
-    for suffix in ("f32", "f16"):
-        for packed in (False,) if depthwise else (False, True):
-            case, expected = (
-                float_depthwise_case(suffix, shape)
-                if depthwise
-                else float_conv_case(entry, suffix, shape, packed=packed)
-            )
-            macs = expected.size * taps * (1 if depthwise else shape.cin)
-            tolerance = 1e-5 if suffix == "f32" else 0.0
-            note = "packed" if packed else ""
-            yield Row(f"{layer}, {suffix}", case, expected, macs, DTYPE[suffix], tolerance, note)
-
-
-def float_linear(layer: str, inputs: int, outputs: int) -> Iterator[Row]:
-    for suffix in ("f32", "f16"):
-        case, expected = float_linear_case(suffix, 1, inputs, outputs, packed=False)
-        tolerance = 1e-5 if suffix == "f32" else 0.0
-        yield Row(f"{layer}, {suffix}", case, expected, inputs * outputs, DTYPE[suffix], tolerance)
-
-
-def float_rows() -> Iterator[Row]:
-    square = {"kernel": (3, 3), "padding": (1, 1)}
-    yield from floating("1x1, 32->32, 1x256", Conv(size=(1, 256), cin=32, cout=32))
-    yield from floating("1x1, 64->64, 25x5", Conv(size=(25, 5), cin=64, cout=64))
-    yield from floating("1x1, 128->128, 6x6", Conv(size=(6, 6), cin=128, cout=128))
-    yield from floating("3x3, 3->16, 16x16", Conv(size=(16, 16), cin=3, cout=16, **square))
-    yield from floating("3x3, 16->16, 16x16", Conv(size=(16, 16), cin=16, cout=16, **square))
-    yield from floating(
-        "dw 3x3, 64, 25x5", Conv(size=(25, 5), cin=64, cout=64, **square), depthwise=True
-    )
-    yield from floating(
-        "dw 3x3, 32, s2, 24x24",
-        Conv(size=(24, 24), cin=32, cout=32, stride=(2, 2), **square),
-        depthwise=True,
-    )
-    yield from float_linear("fc, 640->128", 640, 128)
-
-
-def all_rows() -> Iterator[Row]:
-    yield from int8_rows()
-    yield from float_rows()
-
-
-def int8_rows() -> Iterator[Row]:
-    square = {"kernel": (3, 3)}
-    half = {"kernel": (3, 3), "stride": (2, 2)}
-    yield from conv(
-        "KWS 10x4, 1->64, s2",
-        same(size=(49, 10), cin=1, cout=64, kernel=(10, 4), stride=(2, 2)),
-        "s8",
-        "s8_small_cin",
-    )
-    yield from conv(
-        "VWW 3x3, 3->8, s2", same(size=(96, 96), cin=3, cout=8, **half), "s8", "s8_small_cin"
-    )
-    yield from conv(
-        "IC 3x3, 3->16", same(size=(32, 32), cin=3, cout=16, **square), "s8", "s8_small_cin"
-    )
-    yield from conv(
-        "IC 3x3, 16->16", same(size=(32, 32), cin=16, cout=16, **square), "s8", "s8_3x3_c16_s1"
-    )
-    yield from conv("IC 3x3, 16->32, s2", same(size=(32, 32), cin=16, cout=32, **half), "s8")
-    yield from conv("IC 3x3, 32->32", same(size=(16, 16), cin=32, cout=32, **square), "s8")
-    yield from conv("IC 3x3, 64->64", same(size=(8, 8), cin=64, cout=64, **square), "s8")
-    yield from conv(
-        "IC 1x1, 16->32, s2", same(size=(32, 32), cin=16, cout=32, stride=(2, 2)), "s8", "1x1_s8"
-    )
-    for model, size, cin, cout in [
-        ("KWS", (25, 5), 64, 64),
-        ("VWW", (48, 48), 8, 16),
-        ("VWW", (24, 24), 16, 32),
-        ("VWW", (24, 24), 32, 32),
-        ("VWW", (6, 6), 128, 128),
-        ("VWW", (3, 3), 256, 256),
-    ]:
-        layer = f"{model} 1x1, {cin}->{cout}, {size[0]}x{size[1]}"
-        yield from conv(layer, same(size=size, cin=cin, cout=cout), "s8", "1x1_s8_fast")
-    yield from depthwise("KWS dw 3x3, 64", same(size=(25, 5), cin=64, cout=64, **square))
-    yield from depthwise("VWW dw 3x3, 8, 48x48", same(size=(48, 48), cin=8, cout=8, **square))
-    yield from depthwise("VWW dw 3x3, 16, s2, 48x48", same(size=(48, 48), cin=16, cout=16, **half))
-    yield from depthwise("VWW dw 3x3, 128, 6x6", same(size=(6, 6), cin=128, cout=128, **square))
-    yield from depthwise("VWW dw 3x3, 32, 24x24", same(size=(24, 24), cin=32, cout=32, **square))
-    yield from depthwise("VWW dw 3x3, 32, s2, 24x24", same(size=(24, 24), cin=32, cout=32, **half))
-    yield from depthwise("VWW dw 3x3, 64, 12x12", same(size=(12, 12), cin=64, cout=64, **square))
-    yield from depthwise("VWW dw 3x3, 64, s2, 12x12", same(size=(12, 12), cin=64, cout=64, **half))
-    yield from depthwise("VWW dw 3x3, 128, s2, 6x6", same(size=(6, 6), cin=128, cout=128, **half))
-    yield from depthwise("VWW dw 3x3, 256, 3x3", same(size=(3, 3), cin=256, cout=256, **square))
-    for rows, channels, taps in [(30, 40, 3), (28, 128, 5), (24, 128, 10), (15, 128, 15)]:
-        yield from depthwise(
-            f"Streaming dw {taps}x1, {channels}, {rows}x1",
-            valid(size=(rows, 1), cin=channels, cout=channels, kernel=(taps, 1)),
-        )
-    for inputs, outputs in [(640, 128), (128, 128), (128, 8), (8, 128), (128, 640)]:
-        yield from linear(f"AD fc, {inputs}->{outputs}", inputs, outputs)
+CORES = {
+    "cortex-m55": Core(
+        TARGETS["m55"],
+        (
+            MemoryRegionTiming("itcm", 0x00000000, MEGABYTE // 2, "tcm"),
+            MemoryRegionTiming("dtcm", 0x20000000, MEGABYTE // 2, "tcm"),
+            MemoryRegionTiming("cases", 0x60000000, 256 * MEGABYTE, "tcm"),
+        ),
+        {"s8": 8, "s16": 4, "f16": 4, "f32": 2},
+        8,
+    ),
+    "cortex-m4": Core(
+        replace(
+            TARGETS["m4"],
+            flags=(*TARGETS["m4"].flags, "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"),
+        ),
+        (
+            MemoryRegionTiming("code", 0x00000000, 4 * MEGABYTE, "tcm"),
+            MemoryRegionTiming("data", 0x20000000, 4 * MEGABYTE, "tcm"),
+            MemoryRegionTiming("cases", 0x21000000, 16 * MEGABYTE, "tcm"),
+        ),
+        {"s8": 2, "s16": 2, "f32": 0.5},
+        4,
+    ),
+}
+LARGEST_STREAM_BYTES = 12 * MEGABYTE
+"""Cases of one emulator start; the memory that they are loaded into is larger."""
 
 
 def marker_address(program: Path) -> int:
@@ -209,62 +106,103 @@ def marker_address(program: Path) -> int:
     return int(re.search(r"^(\w+) \w helia_markers$", listing, re.MULTILINE)[1], 16)
 
 
-def measure(rows: list[Row]) -> list[int]:
-    """Modelled cycles of each row's first call, after its output was checked."""
+def batches(rows: Sequence[Row]) -> list[list[Row]]:
+    """Cuts the rows into runs of the emulator."""
+    made: list[list[Row]] = [[]]
+    size = 0
+    for row in rows:
+        bytes_of_row = len(row.case.encode())
+        if made[-1] and size + bytes_of_row > LARGEST_STREAM_BYTES:
+            made.append([])
+            size = 0
+        made[-1].append(row)
+        size += bytes_of_row
+    return made
+
+
+def measure(rows: Sequence[Row], core: Core = CORES["cortex-m55"]) -> list[TimingWindow]:
+    """Each row's first call, after its output was checked."""
+    return [window for batch in batches(rows) if batch for window in _measure(batch, core)]
+
+
+def _measure(rows: Sequence[Row], core: Core) -> list[TimingWindow]:
     markers = 2 + 2 * len(rows)
-    program = build(TARGET, [f"-DDRIVER_MARKERS={markers}"])
+    program = build(core.target, [f"-DDRIVER_MARKERS={markers}"])
+    core_name = next(name for name, known in CORES.items() if known is core)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         stream = struct.pack("<i", len(rows)) + b"".join(row.case.encode() for row in rows)
         (folder / "cases.bin").write_bytes(stream)
-        write_parameters(
-            folder / "params.txt", "cortex-m55", REGIONS, data_cache=CACHE, code_cache=CACHE
-        )
+        write_parameters(folder / "params.txt", core_name, core.regions)
         so = build_plugin(Path(tempfile.gettempdir()) / "helia-kernel-benchmark")
         report = folder / "timing.json"
         argument = plugin_argument(
             so, folder / "params.txt", report, marker_address(program), markers
         )
-        subprocess.run(run_command(TARGET, program, ["-plugin", argument]), cwd=folder, check=True)
+        command = run_command(core.target, program, ["-plugin", argument])
+        subprocess.run(command, cwd=folder, check=True)
         outcomes = decode((folder / "results.bin").read_bytes(), len(rows))
         timing = read_timing(report)
     for row, outcome in zip(rows, outcomes, strict=True):
-        accepted = row.accepts(outcome.array(row.dtype))
-        if outcome.status != 0 or outcome.problems or not accepted:
+        accepted = outcome.status == 0 and row.accepts(outcome.array(row.dtype))
+        if outcome.problems or not accepted:
             raise SystemExit(f"{row.layer} {row.case.entry}: wrong output {outcome.problems}")
     if timing.unknown_instructions:
         note = f"{timing.unknown_instructions} instructions unknown to the timing model"
-        Console(stderr=True).print(note)
+        Console(stderr=True).print(note, timing.unknown_encodings)
     # The driver clears its markers first, which also counts as events: take the last window of each pair.
-    return [timing.windows(2 + 2 * i, 3 + 2 * i)[-1].cycles for i in range(len(rows))]
+    return [timing.windows(2 + 2 * i, 3 + 2 * i)[-1] for i in range(len(rows))]
 
 
-def main() -> None:
-    words = sys.argv[1:]
-    rows = [
-        row
-        for row in all_rows()
-        if not words or any(w in f"{row.layer} {row.case.entry}" for w in words)
-    ]
-    table = Table(
-        title="Modelled cycles of kernels, Cortex-M55, all in TCM (timing model, not silicon)"
-    )
-    for column in ("layer", "entry", "cycles", "MACs/cycle", "cycles/output", "general/this"):
-        table.add_column(
-            column, justify="left" if column in ("layer", "entry") else "right", no_wrap=True
-        )
-    general: dict[str, int] = {}
-    for row, cycles in zip(rows, measure(rows), strict=True):
-        first = general.setdefault(row.layer, cycles)
+def table_of(title: str, rows: Sequence[Row], core: Core) -> Table:
+    table = Table(title=title)
+    for column in ("layer", "entry", "cycles", "instructions", "MACs/cycle", "of peak", "memory", "cycles/output", "first/this"):  # fmt: skip
+        left = column in ("layer", "entry")
+        table.add_column(column, justify="left" if left else "right", no_wrap=True)
+    first: dict[str, int] = {}
+    for row, window in zip(rows, measure(rows, core), strict=True):
+        cycles = window.cycles
+        reached = row.macs / cycles
+        # The bytes of a copy have no type of their own, and no multiplications.
+        peak = core.peaks.get(row.data_type, 0)
         table.add_row(
             row.layer,
             f"{row.case.entry} {row.note}".rstrip(),
             f"{cycles:,}",
-            f"{row.macs / cycles:.2f}",
+            f"{window.instructions:,}",
+            f"{reached:.2f}" if row.macs else "-",
+            f"{reached / peak:.0%}" if row.macs else "-",
+            f"{row.moved_bytes / core.bytes_per_cycle / cycles:.0%}",
             f"{cycles / row.expected.size:.2f}",
-            f"{first / cycles:.2f}",
+            f"{first.setdefault(row.layer, cycles) / cycles:.2f}",
         )
-    Console(width=140).print(table)
+    return table
+
+
+def main() -> None:
+    """Prints the command and a table for each data type."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("words", nargs="*", metavar="WORD")
+    parser.add_argument("--core", choices=list(CORES), default="cortex-m55")
+    arguments = parser.parse_args()
+    core = CORES[arguments.core]
+    console = Console(width=160)
+    command = " ".join(["--core", arguments.core, *arguments.words])
+    console.print(
+        f"$ .venv/bin/python tests/benchmarks/kernels.py {command}", markup=False, highlight=False
+    )
+    for suffix in core.peaks:
+        rows = [
+            row
+            for row in rows_of_type(suffix)
+            if not arguments.words
+            or any(word in f"{row.layer} {row.case.entry}" for word in arguments.words)
+        ]
+        if rows:
+            title = f"{suffix} kernels, {arguments.core}, all in TCM: modelled cycles, not silicon"
+            console.print(table_of(title, rows, core))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "../include/arm_nnfunctions.h"
+#include "support_mve_s16.h"
 #include "support_requantize_s64.h"
 
 /* The taps of a window that are inside the input along one axis: from `first` on, `count` of them. */
@@ -69,6 +70,124 @@ static int16_t output_of(
     return (int16_t)helia_nn_clamp(scaled, params->activation.min, params->activation.max);
 }
 
+#if defined(HELIA_NN_MVE)
+
+static void copy_or_zero(int16_t *target, const int16_t *source, int32_t count)
+{
+    for (int32_t i = 0; i < count; i += 8)
+    {
+        const mve_pred16_t valid = vctp16q((uint32_t)(count - i));
+        vstrhq_p_s16(target + i, source != NULL ? vldrhq_z_s16(source + i, valid) : vdupq_n_s16(0), valid);
+    }
+}
+
+/* Gathers one window; what is outside the input is 0. */
+static void gather_window(const cmsis_nn_conv_params *params,
+                          const cmsis_nn_dims *input_dims,
+                          const int16_t *input,
+                          const cmsis_nn_dims *filter_dims,
+                          int32_t top,
+                          int32_t left,
+                          int16_t *window)
+{
+    const int32_t channels = input_dims->c;
+    const taps columns = taps_inside(left, params->dilation.w, filter_dims->w, input_dims->w);
+    const bool joined = params->dilation.w == 1;
+    for (int32_t ky = 0; ky < filter_dims->h; ky++, window += filter_dims->w * channels)
+    {
+        const int32_t y = top + ky * params->dilation.h;
+        if (y < 0 || y >= input_dims->h || columns.count < filter_dims->w)
+        {
+            copy_or_zero(window, NULL, filter_dims->w * channels);
+        }
+        if (y < 0 || y >= input_dims->h)
+        {
+            continue;
+        }
+        const int32_t runs = joined ? helia_nn_min(columns.count, 1) : columns.count;
+        const int32_t length = (joined ? columns.count : 1) * channels;
+        for (int32_t kx = columns.first; kx < columns.first + runs; kx++)
+        {
+            const int32_t x = left + kx * params->dilation.w;
+            copy_or_zero(window + kx * channels, input + (y * input_dims->w + x) * channels, length);
+        }
+    }
+}
+
+/* Whether the whole layer was done: ungrouped, an int64 bias or none, and a window that fits on the stack. */
+static bool convolve_windows(const cmsis_nn_conv_params *params,
+                             const cmsis_nn_per_channel_quant_params *quant,
+                             const cmsis_nn_dims *input_dims,
+                             const int16_t *input,
+                             const cmsis_nn_dims *filter_dims,
+                             const int8_t *filter,
+                             const cmsis_nn_bias_data *bias,
+                             const cmsis_nn_dims *output_dims,
+                             int16_t *output)
+{
+    const int32_t depth = filter_dims->h * filter_dims->w * filter_dims->c;
+    const bool narrow_bias = bias != NULL && bias->is_int32_bias;
+    if (filter_dims->c != input_dims->c || narrow_bias || depth > HELIA_NN_MOST_PRODUCTS)
+    {
+        return false;
+    }
+    int16_t window[HELIA_NN_MOST_PRODUCTS];
+    helia_nn_output_s16 stage = {.multiplier = quant->multiplier,
+                                 .shift = quant->shift,
+                                 .step = 1,
+                                 .bias = bias != NULL ? bias->data : NULL,
+                                 .activation = params->activation,
+                                 .narrow = false};
+    stage.narrow = helia_nn_narrow_s16(&stage, output_dims->c, depth);
+    const bool pointwise = depth == input_dims->c && params->padding.w == 0 && params->padding.h == 0;
+    for (int32_t n = 0; n < output_dims->n; n++)
+    {
+        for (int32_t y = 0; y < output_dims->h; y++)
+        {
+            for (int32_t x = 0; x < output_dims->w; x++, output += output_dims->c)
+            {
+                const int32_t top = y * params->stride.h - params->padding.h;
+                const int32_t left = x * params->stride.w - params->padding.w;
+                const int16_t *row = input + (top * input_dims->w + left) * input_dims->c;
+                if (!pointwise)
+                {
+                    gather_window(params, input_dims, input, filter_dims, top, left, window);
+                    row = window;
+                }
+                helia_nn_row_s16(&stage, row, filter, depth, output_dims->c, output);
+            }
+        }
+        input += input_dims->h * input_dims->w * input_dims->c;
+    }
+    return true;
+}
+
+#else
+
+static bool convolve_windows(const cmsis_nn_conv_params *params,
+                             const cmsis_nn_per_channel_quant_params *quant,
+                             const cmsis_nn_dims *input_dims,
+                             const int16_t *input,
+                             const cmsis_nn_dims *filter_dims,
+                             const int8_t *filter,
+                             const cmsis_nn_bias_data *bias,
+                             const cmsis_nn_dims *output_dims,
+                             int16_t *output)
+{
+    (void)params;
+    (void)quant;
+    (void)input_dims;
+    (void)input;
+    (void)filter_dims;
+    (void)filter;
+    (void)bias;
+    (void)output_dims;
+    (void)output;
+    return false;
+}
+
+#endif
+
 arm_cmsis_nn_status arm_convolve_s16(const cmsis_nn_context *ctx,
                                      const cmsis_nn_conv_params *conv_params,
                                      const cmsis_nn_per_channel_quant_params *quant_params,
@@ -87,6 +206,18 @@ arm_cmsis_nn_status arm_convolve_s16(const cmsis_nn_context *ctx,
     if (groups < 1 || groups * filter_dims->c != input_dims->c || output_dims->c % groups != 0)
     {
         return ARM_CMSIS_NN_ARG_ERROR;
+    }
+    if (convolve_windows(conv_params,
+                         quant_params,
+                         input_dims,
+                         input_data,
+                         filter_dims,
+                         filter_data,
+                         bias_data,
+                         output_dims,
+                         output_data))
+    {
+        return ARM_CMSIS_NN_SUCCESS;
     }
     const int32_t taps_of_channel = filter_dims->h * filter_dims->w * filter_dims->c;
     const int32_t channels_of_group = output_dims->c / groups;

@@ -7,13 +7,21 @@
 /* The longest patch of the entry's rule: three vectors. */
 #define MAX_DEPTH 48
 
+/* Bytes from one gathered patch to the next: a row of the last one is stored as a whole vector. */
+#define PATCH_STEP 64
+
+/* Filters that are copied to the stack; 4 of the longest at least. */
+#define FILTER_BYTES 1024
+
 /* Output positions that are gathered before one matrix product. */
 #define POSITIONS 8
 
 #if defined(HELIA_NN_MVE)
 
+#include "support_pairs_s8.h"
+
 /*
- * Gathers a patch; writes up to 15 bytes past its end.
+ * Gathers a patch; writes up to 15 bytes past its end, all 0.
  *
  * One vector holds a row of the patch. Lanes outside the input are loaded as 0 and get the zero point by OR, so positions at the
  * left and right edge cost as much as others.
@@ -33,8 +41,10 @@ static HELIA_NN_COLD void gather(const int8_t *input,
     const int32_t end = helia_nn_max((input_dims->w - left) * channels, 0);
     const mve_pred16_t inside =
         (mve_pred16_t)(vctp8q((uint32_t)helia_nn_min(end, row_bytes)) & ~vctp8q((uint32_t)before));
-    const int8x16_t padding = vdupq_n_s8((int8_t)-params->input_offset);
-    const int8x16_t edge = vpselq_s8(vdupq_n_s8(0), padding, inside);
+    const int8x16_t zero = vdupq_n_s8(0);
+    const int8x16_t padding =
+        vpselq_s8(vdupq_n_s8((int8_t)-params->input_offset), zero, vctp8q((uint32_t)row_bytes));
+    const int8x16_t edge = vpselq_s8(zero, padding, inside);
     int32_t row = 0;
     for (; row < filter_dims->h && top + row < 0; row++, target += row_bytes)
     {
@@ -70,30 +80,156 @@ static HELIA_NN_COLD void gather(const int8_t *input,
     }
 }
 
-/* The same for a patch inside the input, whose first byte is `source`. */
-static inline void gather_inside(const int8_t *source, int32_t row_step, int32_t row_bytes, int32_t rows, int8_t *target)
+/*
+ * The same for `count` patches inside the input, `position_step` bytes apart, the first one's first byte at `source`. Row by row
+ * over all patches; what a vector holds beyond its row is 0 and, but behind the last row, overwritten by the next one.
+ */
+static void gather_inside(const int8_t *source,
+                          int32_t row_step,
+                          int32_t row_bytes,
+                          int32_t rows,
+                          int32_t position_step,
+                          int32_t count,
+                          int8_t *target)
 {
-    __asm volatile("vctp.8 %[row_bytes]\n\t"
-                   "dls lr, %[rows]\n"
-                   "1:\n\t"
-                   "vpst\n\t"
-                   "vldrbt.8 q0, [%[source]]\n\t"
-                   "add %[source], %[row_step]\n\t"
-                   "vstrb.8 q0, [%[target]]\n\t"
-                   "add %[target], %[row_bytes]\n\t"
-                   "le lr, 1b\n\t"
-                   : [source] "+r"(source), [target] "+r"(target)
-                   : [row_step] "r"(row_step), [row_bytes] "r"(row_bytes), [rows] "r"(rows)
-                   : HELIA_NN_PREDICATE "q0", "lr", "memory");
+    for (; rows > 0; rows--, source += row_step, target += row_bytes)
+    {
+        const int8_t *from = source;
+        int8_t *to = target;
+        __asm volatile("vctp.8 %[row_bytes]\n\t"
+                       "dls lr, %[count]\n"
+                       "1:\n\t"
+                       "vpst\n\t"
+                       "vldrbt.8 q0, [%[from]]\n\t"
+                       "add %[from], %[position_step]\n\t"
+                       "vstrb.8 q0, [%[to]], #64\n\t"
+                       "le lr, 1b\n\t"
+                       : [from] "+r"(from), [to] "+r"(to)
+                       : [position_step] "r"(position_step), [row_bytes] "r"(row_bytes), [count] "r"(count)
+                       : HELIA_NN_PREDICATE "q0", "lr", "memory");
+    }
+}
+
+/*
+ * What the loops over pairs of patches need besides the output stage. Filters are read in whole vectors: all are copied to aligned
+ * vectors where they fit, else those of the last block alone, behind which nothing may be read.
+ */
+typedef struct
+{
+    helia_nn_block block;
+    const int8_t *filter;
+    int32_t channels; /* From `filter`; those after it are in `copies`. */
+    int32_t copied;
+    int8_t copies[FILTER_BYTES] __attribute__((aligned(16)));
+} pair_plan;
+
+/* Whether the loops over pairs take the layer. */
+static bool plan_pairs(
+    pair_plan *plan, const helia_nn_output_stage *stage, const int8_t *filter, int32_t channels, int32_t depth)
+{
+    if (stage->sums == NULL || !stage->shifts_right || depth <= HELIA_NN_LANES)
+    {
+        return false;
+    }
+    const int32_t whole = (depth + HELIA_NN_LANES - 1) & -HELIA_NN_LANES;
+    const bool fits = channels * whole <= FILTER_BYTES;
+    if (!fits && whole <= 2 * HELIA_NN_LANES)
+    {
+        return false;
+    }
+    const int32_t pitch = fits ? whole : depth;
+    helia_nn_prepare_block(&plan->block, stage, pitch);
+    plan->block.overlap = whole - pitch;
+    plan->filter = filter;
+    plan->copied = fits ? channels : 4;
+    plan->channels = channels - plan->copied;
+    filter += plan->channels * depth;
+    for (int32_t i = 0; i < plan->copied; i++)
+    {
+        helia_nn_copy(plan->copies + i * pitch, filter + i * depth, depth);
+    }
+    return true;
+}
+
+static void pair_of_patches(helia_nn_block *block, const int32_t *sums, const int8_t *filter, int32_t channels)
+{
+    block->blocks = (int32_t)((uint32_t)channels / 4);
+    if (block->depth == 2 * HELIA_NN_LANES)
+    {
+        helia_nn_pair_of_32(block, sums, filter);
+    }
+    else
+    {
+        helia_nn_pair_of_48(block, sums, filter);
+    }
+}
+
+/* An even number of patches with all channels. */
+static void multiply_pairs(
+    pair_plan *plan, const helia_nn_output_stage *stage, const int8_t *patches, int32_t count, int8_t *output)
+{
+    helia_nn_block *block = &plan->block;
+    const int32_t channels = plan->channels + plan->copied;
+    for (; count > 0; count -= 2, patches += 2 * PATCH_STEP, output += 2 * channels)
+    {
+        block->x0 = patches;
+        block->x1 = patches + PATCH_STEP;
+        block->out0 = output;
+        block->out1 = output + channels;
+        block->next_multiplier = stage->multiplier;
+        block->next_shift = stage->shift;
+        if (plan->channels > 0)
+        {
+            pair_of_patches(block, stage->sums, plan->filter, plan->channels);
+            block->out0 += plan->channels;
+            block->out1 += plan->channels;
+        }
+        pair_of_patches(block, stage->sums + plan->channels, plan->copies, plan->copied);
+    }
 }
 
 #else
 
 #define gather helia_nn_gather_patch
 
-static inline void gather_inside(const int8_t *source, int32_t row_step, int32_t row_bytes, int32_t rows, int8_t *target)
+static void gather_inside(const int8_t *source,
+                          int32_t row_step,
+                          int32_t row_bytes,
+                          int32_t rows,
+                          int32_t position_step,
+                          int32_t count,
+                          int8_t *target)
 {
-    helia_nn_copy_rows(target, source, row_bytes, row_step, rows);
+    for (; count > 0; count--, source += position_step, target += PATCH_STEP)
+    {
+        helia_nn_copy_rows(target, source, row_bytes, row_step, rows);
+    }
+}
+
+typedef struct
+{
+    int32_t unused;
+} pair_plan;
+
+static bool plan_pairs(
+    pair_plan *plan, const helia_nn_output_stage *stage, const int8_t *filter, int32_t channels, int32_t depth)
+{
+    (void)plan;
+    (void)stage;
+    (void)filter;
+    (void)channels;
+    (void)depth;
+    return false;
+}
+
+static void multiply_pairs(
+    pair_plan *plan, const helia_nn_output_stage *stage, const int8_t *patches, int32_t count, int8_t *output)
+{
+    (void)plan;
+    (void)stage;
+    (void)patches;
+    (void)count;
+    (void)output;
 }
 
 #endif
@@ -123,11 +259,18 @@ arm_cmsis_nn_status arm_convolve_s8_small_cin(const cmsis_nn_context *ctx,
         return ARM_CMSIS_NN_ARG_ERROR;
     }
     const helia_nn_output_stage stage =
-        helia_nn_conv_output_stage(weight_sum_ctx, conv_params, quant_params, bias_data, output_dims->c, filter_dims->h * filter_dims->w * filter_dims->c);
-    int8_t patches[POSITIONS * MAX_DEPTH + 16] __attribute__((aligned(16)));
+        helia_nn_conv_output_stage(weight_sum_ctx, conv_params, quant_params, bias_data, output_dims->c, depth);
+    int8_t patches[POSITIONS * PATCH_STEP] __attribute__((aligned(16)));
+    /* Pairs of patches are read in whole vectors. */
+    helia_nn_fill(patches, 0, sizeof patches);
+    pair_plan plan;
+    const bool in_pairs = plan_pairs(&plan, &stage, filter_data, output_dims->c, depth);
     const int32_t row_step = input_dims->w * input_dims->c;
-    const int32_t position_step = conv_params->stride.w * input_dims->c;
+    const int32_t stride = conv_params->stride.w;
+    const int32_t position_step = stride * input_dims->c;
     const int32_t last_left = input_dims->w - filter_dims->w;
+    int32_t filled = 0;
+    int32_t to_do = input_dims->n * output_dims->h * output_dims->w;
     for (int32_t n = 0; n < input_dims->n; n++)
     {
         for (int32_t y = 0; y < output_dims->h; y++)
@@ -136,25 +279,45 @@ arm_cmsis_nn_status arm_convolve_s8_small_cin(const cmsis_nn_context *ctx,
             const bool rows_inside = top >= 0 && top + filter_dims->h <= input_dims->h;
             int32_t left = -conv_params->padding.w;
             int32_t offset = top * row_step + left * input_dims->c;
-            for (int32_t x = 0; x < output_dims->w; x += POSITIONS)
+            for (int32_t x = 0; x < output_dims->w;)
             {
-                const int32_t count = helia_nn_min(POSITIONS, output_dims->w - x);
-                for (int32_t i = 0; i < count; i++)
+                int8_t *const target = patches + filled * PATCH_STEP;
+                int32_t count = 1;
+                if (rows_inside && left >= 0 && left <= last_left)
                 {
-                    int8_t *patch = patches + i * MAX_DEPTH;
-                    if (rows_inside && left >= 0 && left <= last_left)
-                    {
-                        gather_inside(input_data + offset, row_step, row_bytes, filter_dims->h, patch);
-                    }
-                    else
-                    {
-                        gather(input_data, input_dims, filter_dims, conv_params, top, left, patch);
-                    }
-                    left += conv_params->stride.w;
-                    offset += position_step;
+                    count = helia_nn_min(helia_nn_min(POSITIONS - filled, output_dims->w - x),
+                                         stride == 1 ? last_left - left + 1 : (last_left - left) / stride + 1);
+                    gather_inside(
+                        input_data + offset, row_step, row_bytes, filter_dims->h, position_step, count, target);
                 }
-                helia_nn_matmul_s8(patches, MAX_DEPTH, count, filter_data, output_dims->c, depth, &stage, output_data);
-                output_data += count * output_dims->c;
+                else
+                {
+                    gather(input_data, input_dims, filter_dims, conv_params, top, left, target);
+                }
+                x += count;
+                left += count * stride;
+                offset += count * position_step;
+                filled += count;
+                to_do -= count;
+                if (filled == POSITIONS || to_do == 0)
+                {
+                    const int32_t even = in_pairs ? filled & ~1 : 0;
+                    multiply_pairs(&plan, &stage, patches, even, output_data);
+                    output_data += even * output_dims->c;
+                    if (even < filled)
+                    {
+                        helia_nn_matmul_s8(patches + even * PATCH_STEP,
+                                           PATCH_STEP,
+                                           filled - even,
+                                           filter_data,
+                                           output_dims->c,
+                                           depth,
+                                           &stage,
+                                           output_data);
+                        output_data += (filled - even) * output_dims->c;
+                    }
+                    filled = 0;
+                }
             }
         }
         input_data += input_dims->h * row_step;

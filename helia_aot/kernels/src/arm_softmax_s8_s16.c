@@ -4,6 +4,7 @@
 #include "../include/arm_nnfunctions.h"
 
 #define OUTPUT int16_t
+#define STORE_OUTPUTS vstrhq_p_s32
 #include "support_softmax_s8.h"
 
 void arm_softmax_s8_s16(

@@ -138,6 +138,28 @@ static inline helia_nn_vector helia_nn_dw_tap(
     return helia_nn_multiply_add(sum, helia_nn_load_some(x, whole, valid), helia_nn_load_some(w, whole, valid));
 }
 
+/* As an operand of assembly: it reads from the address on. Unlike a clobber this leaves what else is in memory known. */
+#define HELIA_NN_READS(from) "m"(*(const helia_nn_real(*)[])(from))
+
+#define HELIA_NN_ASM_NEXT_TO(v, at, step) HELIA_NN_ASM_LOAD "%q[" v "], [%[" at "]]\n\tadd %[" at "], %[" at "], %[" step "]\n\t"
+#define HELIA_NN_ASM_TAP(v, weight) HELIA_NN_ASM_MULTIPLY_ADD "%q[sum], %q[" v "], %q[" weight "]\n\t"
+
+/* Three taps, one below the other; whole vectors. A multiplication follows the loads of the tap after it. */
+static inline helia_nn_vector helia_nn_dw_three_taps(
+    helia_nn_vector sum, const helia_nn_real *x, const helia_nn_real *w, int32_t x_row, int32_t w_row)
+{
+    helia_nn_vector v0, v1, w0, w1;
+    __asm volatile(HELIA_NN_ASM_NEXT_TO("v0", "x", "x_row") HELIA_NN_ASM_NEXT_TO("w0", "w", "w_row")
+                   HELIA_NN_ASM_NEXT_TO("v1", "x", "x_row") HELIA_NN_ASM_TAP("v0", "w0")
+                   HELIA_NN_ASM_NEXT_TO("w1", "w", "w_row") HELIA_NN_ASM_LOAD "%q[v0], [%[x]]\n\t"
+                   HELIA_NN_ASM_TAP("v1", "w1") HELIA_NN_ASM_LOAD "%q[w0], [%[w]]\n\t" HELIA_NN_ASM_TAP("v0", "w0")
+                   : [sum] "+w"(sum), [v0] "=&w"(v0), [v1] "=&w"(v1), [w0] "=&w"(w0), [w1] "=&w"(w1), [x] "+r"(x),
+                     [w] "+r"(w)
+                   : [x_row] "r"(x_row * (int32_t)sizeof *x), [w_row] "r"(w_row * (int32_t)sizeof *w),
+                     HELIA_NN_READS(x), HELIA_NN_READS(w));
+    return sum;
+}
+
 /* One vector of channels of one output pixel; one output for each channel. */
 static inline void helia_nn_dw_vector(
     const helia_nn_depthwise *layer, const helia_nn_dw_window *window, int32_t channel, helia_nn_real *out, bool whole)
@@ -148,27 +170,26 @@ static inline void helia_nn_dw_vector(
     helia_nn_vector sum = helia_nn_dw_bias(layer, channel, whole, valid);
     const int32_t x_row = window->x_row;
     const int32_t w_row = window->w_row;
-    for (int32_t columns = window->columns; columns > 0; columns--)
+    const int32_t x_column = window->x_column;
+    const int32_t w_column = window->w_column;
+    if (whole && window->rows == 3)
     {
-        if (window->rows == 3)
+        for (int32_t columns = window->columns; columns > 0; columns--, x += x_column, w += w_column)
         {
-            sum = helia_nn_dw_tap(sum, x, w, whole, valid);
-            sum = helia_nn_dw_tap(sum, x + x_row, w + w_row, whole, valid);
-            sum = helia_nn_dw_tap(sum, x + 2 * x_row, w + 2 * w_row, whole, valid);
+            sum = helia_nn_dw_three_taps(sum, x, w, x_row, w_row);
         }
-        else
+    }
+    else
+    {
+        for (int32_t columns = window->columns; columns > 0; columns--, x += x_column, w += w_column)
         {
             const helia_nn_real *from = x;
             const helia_nn_real *weight = w;
-            for (int32_t rows = window->rows; rows > 0; rows--)
+            for (int32_t rows = window->rows; rows > 0; rows--, from += x_row, weight += w_row)
             {
                 sum = helia_nn_dw_tap(sum, from, weight, whole, valid);
-                from += x_row;
-                weight += w_row;
             }
         }
-        x += window->x_column;
-        w += window->w_column;
     }
     const helia_nn_vector low = helia_nn_duplicate(layer->params->activation.min);
     const helia_nn_vector high = helia_nn_duplicate(layer->params->activation.max);
@@ -200,8 +221,8 @@ static inline helia_nn_dw_sums helia_nn_dw_column(
                    HELIA_NN_ASM_ADD_TO("s3", "w1") HELIA_NN_ASM_NEXT_INPUT HELIA_NN_ASM_ADD_TO("s3", "w2")
                    : [s0] "+w"(sums.s0), [s1] "+w"(sums.s1), [s2] "+w"(sums.s2), [s3] "+w"(sums.s3), [v] "=&w"(v),
                      [w0] "=&w"(w0), [w1] "=&w"(w1), [w2] "=&w"(w2), [x] "+r"(x), [w] "+r"(w)
-                   : [x_row] "r"(x_row * (int32_t)sizeof *x), [w_row] "r"(w_row * (int32_t)sizeof *w)
-                   : "memory");
+                   : [x_row] "r"(x_row * (int32_t)sizeof *x), [w_row] "r"(w_row * (int32_t)sizeof *w),
+                     HELIA_NN_READS(x), HELIA_NN_READS(w));
     return sums;
 }
 

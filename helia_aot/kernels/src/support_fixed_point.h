@@ -12,6 +12,16 @@
 /* Integer bits of what the exponential takes. */
 #define HELIA_NN_EXP_INTEGER_BITS 5
 
+#define HELIA_NN_EXP_OF_MINUS_ONE_EIGHTH 1895147668
+#define HELIA_NN_ONE_THIRD 715827883
+#define HELIA_NN_FRACTION_BITS (31 - HELIA_NN_EXP_INTEGER_BITS)
+#define HELIA_NN_QUARTER (1 << (HELIA_NN_FRACTION_BITS - 2))
+#define HELIA_NN_EXP_FACTORS 7
+
+/* exp(-1/4), exp(-1/2), exp(-1), ... exp(-16) in Q0. */
+static const int32_t helia_nn_exp_factors[HELIA_NN_EXP_FACTORS] = {
+    1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242};
+
 /* Multiplies by 2^exponent (1..30), saturating. */
 static inline int32_t helia_nn_multiply_by_power_of_two(int32_t value, int32_t exponent)
 {
@@ -24,16 +34,14 @@ static inline int32_t helia_nn_multiply_by_power_of_two(int32_t value, int32_t e
  */
 static inline int32_t helia_nn_exp_near_zero(int32_t a)
 {
-    const int32_t exp_of_minus_one_eighth = 1895147668;
-    const int32_t one_third = 715827883;
     const int32_t x = a + (1 << 28);
     const int32_t x2 = helia_nn_doubling_high_mult(x, x);
     const int32_t x3 = helia_nn_doubling_high_mult(x2, x);
     const int32_t x4_over_4 = helia_nn_divide_by_power_of_two(helia_nn_doubling_high_mult(x2, x2), 2);
     /* x^4/24 + x^3/6 + x^2/2 = ((x^4/4 + x^3)/3 + x^2)/2 */
     const int32_t higher =
-        helia_nn_divide_by_power_of_two(helia_nn_doubling_high_mult(x4_over_4 + x3, one_third) + x2, 1);
-    return exp_of_minus_one_eighth + helia_nn_doubling_high_mult(exp_of_minus_one_eighth, x + higher);
+        helia_nn_divide_by_power_of_two(helia_nn_doubling_high_mult(x4_over_4 + x3, HELIA_NN_ONE_THIRD) + x2, 1);
+    return HELIA_NN_EXP_OF_MINUS_ONE_EIGHTH + helia_nn_doubling_high_mult(HELIA_NN_EXP_OF_MINUS_ONE_EIGHTH, x + higher);
 }
 
 /*
@@ -42,22 +50,18 @@ static inline int32_t helia_nn_exp_near_zero(int32_t a)
  */
 static inline int32_t helia_nn_exp_of_negative(int32_t a)
 {
-    /* exp(-1/4), exp(-1/2), exp(-1), ... exp(-16) in Q0. */
-    static const int32_t factors[] = {1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242};
-    const int32_t fraction_bits = 31 - HELIA_NN_EXP_INTEGER_BITS;
-    const int32_t quarter = 1 << (fraction_bits - 2);
     if (a == 0)
     {
         return INT32_MAX;
     }
-    const int32_t remainder = (a & (quarter - 1)) - quarter;
+    const int32_t remainder = (a & (HELIA_NN_QUARTER - 1)) - HELIA_NN_QUARTER;
     int32_t result = helia_nn_exp_near_zero(helia_nn_multiply_by_power_of_two(remainder, HELIA_NN_EXP_INTEGER_BITS));
-    const int32_t quarters = (remainder - a) >> (fraction_bits - 2);
-    for (int32_t bit = 0; bit < (int32_t)(sizeof factors / sizeof factors[0]); bit++)
+    const int32_t quarters = (remainder - a) >> (HELIA_NN_FRACTION_BITS - 2);
+    for (int32_t bit = 0; bit < HELIA_NN_EXP_FACTORS; bit++)
     {
         if ((quarters >> bit) & 1)
         {
-            result = helia_nn_doubling_high_mult(result, factors[bit]);
+            result = helia_nn_doubling_high_mult(result, helia_nn_exp_factors[bit]);
         }
     }
     return result;

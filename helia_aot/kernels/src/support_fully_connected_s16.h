@@ -6,6 +6,7 @@
 #ifndef HELIA_NN_SUPPORT_FULLY_CONNECTED_S16_H
 #define HELIA_NN_SUPPORT_FULLY_CONNECTED_S16_H
 
+#include "support_mve_s16.h"
 #include "support_requantize_s64.h"
 
 /* One row of outputs; `step` is 1 where every output has its multiplier and shift, else 0. */
@@ -20,6 +21,11 @@ static inline void helia_nn_fully_connected_row_s16(const cmsis_nn_activation *a
                                                     int32_t channels,
                                                     int16_t *output)
 {
+#if defined(HELIA_NN_MVE)
+    helia_nn_output_s16 stage = {multiplier, shift, step, bias, *activation, false};
+    stage.narrow = helia_nn_narrow_s16(&stage, channels, depth);
+    helia_nn_row_s16(&stage, input, weights, depth, channels, output);
+#else
     for (int32_t c = 0; c < channels; c += 2)
     {
         /* An odd last output is computed twice over. */
@@ -34,6 +40,7 @@ static inline void helia_nn_fully_connected_row_s16(const cmsis_nn_activation *a
             output[c + k] = (int16_t)helia_nn_clamp(scaled, activation->min, activation->max);
         }
     }
+#endif
 }
 
 #endif /* HELIA_NN_SUPPORT_FULLY_CONNECTED_S16_H */

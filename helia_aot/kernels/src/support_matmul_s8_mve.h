@@ -112,8 +112,8 @@ static inline bool helia_nn_block_shifts_right(const helia_nn_block *block)
 #define HELIA_NN_ASM_OUTPUT_1                                                                                                 \
     "vldrw.32 q0, [%[block], #16]\n\t"                                                                                        \
     "ldrd %[s0], %[s1], [%[block], #80]\n\t" HELIA_NN_ASM_SCALE("q6", "q0")                                                   \
-    "vldrw.32 q1, [%[block], #32]\n\t" HELIA_NN_ASM_SIGN("q6", "q2", "%[s1]")                                                 \
-    "vldrw.32 q3, [%[block], #48]\n\t" HELIA_NN_ASM_ADD("q6", "q2") HELIA_NN_ASM_SHIFT("q6", "q1")                            \
+    "vldrw.32 q1, [%[block], #32]\n\t" HELIA_NN_ASM_AWAY("q6", "%[s1]")                                                       \
+    "vldrw.32 q3, [%[block], #48]\n\t" HELIA_NN_ASM_SHIFT("q6", "q1")                                                        \
     "vldrw.32 q0, [%[block], #64]\n\t" HELIA_NN_ASM_ADD("q6", "%[s0]") HELIA_NN_ASM_CLAMP_LOW("q6", "q3")                     \
     HELIA_NN_ASM_CLAMP_HIGH("q6", "q0")
 
@@ -336,9 +336,8 @@ static inline void helia_nn_row_all_channels(
                    "vldrw.32 q0, [%[w1]]\n\t"
                    "vmov q6[3], q6[1], %[s1], %[s3]\n\t"
                    "ldrd %[s0], %[s1], [%[block], #80]\n\t" HELIA_NN_ASM_SCALE("q6", "q0")
-                   "vldrw.32 q1, [%[w2]]\n\t" HELIA_NN_ASM_SIGN("q6", "q2", "%[s1]")
+                   "vldrw.32 q1, [%[w2]]\n\t" HELIA_NN_ASM_AWAY("q6", "%[s1]")
                    "ldrd %[s2], %[s3], [%[block], #140]\n\t" /* step of multipliers and shifts, overlap */
-                   HELIA_NN_ASM_ADD("q6", "q2")
                    "add %[w1], %[s2]\n\t" HELIA_NN_ASM_SHIFT("q6", "q1")
                    "add %[w2], %[s2]\n\t"
                    "vldrw.32 q3, [%[block], #48]\n\t" HELIA_NN_ASM_ADD("q6", "%[s0]")
@@ -402,15 +401,15 @@ static inline void helia_nn_block_shallow_rows(
                    "ldrd %[s0], %[s1], [%[block], #0]\n\t"
                    "vmov q6[3], q6[1], %[s2], %[s3]\n\t"
                    "ldrd %[s2], %[s3], [%[block], #8]\n\t" HELIA_NN_ASM_MAC("s0", "q5", "q0")
-                   HELIA_NN_ASM_SCALE("q6", "q4") HELIA_NN_ASM_MAC("s1", "q5", "q1") HELIA_NN_ASM_SIGN("q6", "q7", "%[one]")
-                   "vldrw.32 q4, [%[block], #32]\n\t" HELIA_NN_ASM_MAC("s2", "q5", "q2") HELIA_NN_ASM_ADD("q6", "q7")
-                   HELIA_NN_ASM_MAC("s3", "q5", "q3") HELIA_NN_ASM_SHIFT("q6", "q4")
+                   HELIA_NN_ASM_SCALE("q6", "q4") HELIA_NN_ASM_MAC("s1", "q5", "q1") HELIA_NN_ASM_AWAY("q6", "%[one]")
+                   "vldrw.32 q4, [%[block], #32]\n\t" HELIA_NN_ASM_MAC("s2", "q5", "q2") HELIA_NN_ASM_MAC("s3", "q5", "q3")
+                   HELIA_NN_ASM_SHIFT("q6", "q4")
                    "vldrw.32 q5, [%[block], #16]\n\t"
                    "vmov q7[2], q7[0], %[s0], %[s1]\n\t"
                    "vmov q7[3], q7[1], %[s2], %[s3]\n\t"
                    "ldr %[s0], [%[block], #80]\n\t" HELIA_NN_ASM_SCALE("q7", "q5")
                    "ldr %[s1], [%[block], #108]\n\t" HELIA_NN_ASM_ADD("q6", "%[s0]")
-                   HELIA_NN_ASM_SIGN("q7", "q5", "%[one]") HELIA_NN_ASM_ADD("q7", "q5")
+                   HELIA_NN_ASM_AWAY("q7", "%[one]")
                    "vldrw.32 q5, [%[block], #48]\n\t" HELIA_NN_ASM_SHIFT("q7", "q4") HELIA_NN_ASM_CLAMP_LOW("q6", "q5")
                    "vldrw.32 q4, [%[block], #64]\n\t" HELIA_NN_ASM_ADD("q7", "%[s0]") HELIA_NN_ASM_CLAMP_HIGH("q6", "q4")
                    "vctp.32 %[s1]\n\t" HELIA_NN_ASM_CLAMP_LOW("q7", "q5")
@@ -489,8 +488,8 @@ static inline void helia_nn_block_shallow_rows(
                            "ldrd %[s0], %[s2], [%[block], #80]\n\t"                                                          \
                            "vmov q6[3], q6[1], %[s1], %[s3]\n\t"                                                             \
                            "vldrw.32 q5, [%[shift]], #16\n\t" HELIA_NN_ASM_SCALE("q6", "q4")                                 \
-                           "vldrw.32 q4, [%[block], #48]\n\t" HELIA_NN_ASM_SIGN("q6", "q7", "%[s2]")                         \
-                           HELIA_NN_ASM_ADD("q6", "q7") HELIA_NN_ASM_SHIFT("q6", "q5")                                        \
+                           "vldrw.32 q4, [%[block], #48]\n\t" HELIA_NN_ASM_AWAY("q6", "%[s2]")                               \
+                           HELIA_NN_ASM_SHIFT("q6", "q5")                                                                     \
                            "vldrw.32 q5, [%[block], #64]\n\t" HELIA_NN_ASM_ADD("q6", "%[s0]")                                \
                            HELIA_NN_ASM_CLAMP_LOW("q6", "q4") HELIA_NN_ASM_CLAMP_HIGH("q6", "q5")                             \
                            "vstrb.32 q6, [%[out]], #4\n\t"                                                                   \

@@ -77,27 +77,31 @@ static inline void helia_nn_prepare_block(helia_nn_block *block, const helia_nn_
 }
 
 /*
- * The output stage in assembly, for one vector of accumulators `q` and right shifts 1..31. VQDMULH with 1 gives -1 for negative
- * lanes and 0 for others: what rounding away from zero needs, without the integer pipeline.
+ * The output stage in assembly, for one vector of accumulators `q` and right shifts 1..31. VQDMLAH adds to q the high half of
+ * 2 * q * 1: -1 to negative lanes and 0 to others, what rounding away from zero needs, without the integer pipeline.
  */
 #define HELIA_NN_ASM_SCALE(q, multiplier) "vqrdmulh.s32 " q ", " q ", " multiplier "\n\t"
-#define HELIA_NN_ASM_SIGN(q, sign, one) "vqdmulh.s32 " sign ", " q ", " one "\n\t"
+#define HELIA_NN_ASM_AWAY(q, one) "vqdmlah.s32 " q ", " q ", " one "\n\t"
 #define HELIA_NN_ASM_ADD(q, other) "vadd.i32 " q ", " q ", " other "\n\t"
 #define HELIA_NN_ASM_SHIFT(q, shift) "vrshl.s32 " q ", " q ", " shift "\n\t"
 #define HELIA_NN_ASM_CLAMP_LOW(q, min) "vmax.s32 " q ", " q ", " min "\n\t"
 #define HELIA_NN_ASM_CLAMP_HIGH(q, max) "vmin.s32 " q ", " q ", " max "\n\t"
 
 /*
- * Two rows (q6, q7) at once; needs q0-q3 and two core registers free, leaves the bytes in the low parts of the lanes.
- * `multiplier` and `shift` are the addresses of four numbers each.
+ * Two rows (q6, q7) at once; needs the vectors `a` and `b` and two core registers free, leaves the bytes in the low parts of the
+ * lanes. `multiplier` and `shift` are the addresses of four numbers each. The integer pipeline has the most to do: it starts as
+ * early as it can and has no gap.
  */
-#define HELIA_NN_ASM_OUTPUT_2(multiplier, shift)                                                                              \
-    "vldrw.32 q0, " multiplier "\n\t"                                                                                         \
-    "ldrd %[s0], %[s1], [%[block], #80]\n\t" HELIA_NN_ASM_SCALE("q6", "q0") HELIA_NN_ASM_SCALE("q7", "q0")                    \
-    "vldrw.32 q1, " shift "\n\t" HELIA_NN_ASM_SIGN("q6", "q2", "%[s1]") HELIA_NN_ASM_ADD("q6", "q2")                          \
-    HELIA_NN_ASM_SIGN("q7", "q3", "%[s1]") HELIA_NN_ASM_SHIFT("q6", "q1") HELIA_NN_ASM_ADD("q7", "q3")                        \
-    "vldrw.32 q2, [%[block], #48]\n\t" HELIA_NN_ASM_SHIFT("q7", "q1") HELIA_NN_ASM_ADD("q6", "%[s0]")                         \
-    "vldrw.32 q3, [%[block], #64]\n\t" HELIA_NN_ASM_ADD("q7", "%[s0]") HELIA_NN_ASM_CLAMP_LOW("q6", "q2")                     \
-    HELIA_NN_ASM_CLAMP_LOW("q7", "q2") HELIA_NN_ASM_CLAMP_HIGH("q6", "q3") HELIA_NN_ASM_CLAMP_HIGH("q7", "q3")
+#define HELIA_NN_ASM_OUTPUT_2_IN(multiplier, shift, a, b)                                                                     \
+    "vldrw.32 " a ", " multiplier "\n\t"                                                                                      \
+    "ldrd %[s0], %[s1], [%[block], #80]\n\t" HELIA_NN_ASM_SCALE("q6", a)                                                      \
+    "vldrw.32 " b ", " shift "\n\t" HELIA_NN_ASM_AWAY("q6", "%[s1]") HELIA_NN_ASM_SHIFT("q6", b)                             \
+    HELIA_NN_ASM_SCALE("q7", a) HELIA_NN_ASM_ADD("q6", "%[s0]")                                                               \
+    "vldrw.32 " a ", [%[block], #48]\n\t" HELIA_NN_ASM_AWAY("q7", "%[s1]") HELIA_NN_ASM_CLAMP_LOW("q6", a)                   \
+    HELIA_NN_ASM_SHIFT("q7", b)                                                                                               \
+    "vldrw.32 " b ", [%[block], #64]\n\t" HELIA_NN_ASM_CLAMP_HIGH("q6", b) HELIA_NN_ASM_ADD("q7", "%[s0]")                   \
+    HELIA_NN_ASM_CLAMP_LOW("q7", a) HELIA_NN_ASM_CLAMP_HIGH("q7", b)
+
+#define HELIA_NN_ASM_OUTPUT_2(multiplier, shift) HELIA_NN_ASM_OUTPUT_2_IN(multiplier, shift, "q0", "q1")
 
 #endif /* HELIA_NN_SUPPORT_MVE_S8_H */
