@@ -79,7 +79,7 @@ from helia_aot.platforms.registry import load_platform
 from helia_aot.platforms.schema import Platform
 from helia_aot.platforms.settings import check_settings
 from helia_aot.transforms.float16 import float16
-from helia_aot.transforms.registry import apply_transforms
+from helia_aot.transforms.registry import apply_transforms, enabled_transforms
 from helia_aot.version import __version__
 
 _FLOOR_WITH_DIRECT_ENTRIES: Final = "7.37.0"
@@ -267,7 +267,7 @@ def _transformed(graph: Graph, config: ConvertConfig, platform: Platform) -> Gra
     Raises:
         ConfigError: The model is to be computed in FP16, but the core has none or the constants do not fit.
     """
-    graph = apply_transforms(graph)
+    graph = apply_transforms(graph, enabled_transforms(config.transforms))
     if config.model.precision == "model":
         return graph
     if not platform.fp16:
