@@ -76,14 +76,21 @@ def image(model: ModelBuilder) -> int:
 def test_every_identity_is_left_out(model: ModelBuilder, tmp_path: Path) -> None:
     x = image(model)
     y = model.add(x, x, scale=0.2, zero_point=1, name="sum")
-    for op_type in OPTIONS:
+    for op_type in (op_type for op_type in OPTIONS if op_type != "TILE"):
         y = identity(model, op_type, y)
     z = model.add(y, x, scale=0.3, zero_point=2, name="last")
     data = model.build(inputs=[x], outputs=[z])
     conversion = converted(data, tmp_path)
     assert ids(conversion) == ["0:sum", "0:last"]
-    assert len(op_types(converted(data, tmp_path, ["remove_identities"]))) == 2 + len(OPTIONS)
+    assert len(op_types(converted(data, tmp_path, ["remove_identities"]))) == len(OPTIONS) + 1
     check_outputs(data, conversion, random_inputs(model, [x]), tmp_path)
+
+
+def test_tiling_once_is_left_out(model: ModelBuilder, tmp_path: Path) -> None:
+    x = image(model)
+    y = model.add(identity(model, "TILE", x), x, scale=0.2, zero_point=1)
+    graph = remove_identities(graph_of(model.build(inputs=[x], outputs=[y]), tmp_path))
+    assert [(o.op_type, o.inputs) for o in graph.operators] == [("ADD", (str(x), str(x)))]
 
 
 def test_an_output_of_the_model_keeps_its_tensor(model: ModelBuilder, tmp_path: Path) -> None:
