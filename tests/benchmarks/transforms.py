@@ -115,7 +115,15 @@ def conversion_of(path: Path, platform: str, transform: str, *, enabled: bool) -
 def main() -> None:
     """Prints the table."""
     table = Table(title="Transforms off and on: modelled cycles (timing model, not silicon)")
-    for name in ("transform", "platform", "cycles off", "cycles on", "off/on", "arena off", "arena on"):
+    for name in (
+        "transform",
+        "platform",
+        "cycles off",
+        "cycles on",
+        "off/on",
+        "arena off",
+        "arena on",
+    ):
         table.add_column(name, justify="right" if " " in name or "/" in name else "left")
     with tempfile.TemporaryDirectory() as folder:
         for transform, build in CASES.items():
@@ -132,7 +140,11 @@ def main() -> None:
                         raise SystemExit(f"{transform}: {result.measurement.reason}")
                     cycles.append(result.measurement.best_cycles or 0)
                     arenas.append(
-                        sum(a.used_bytes for a in conversion.memory_plan.arenas if a.role == "scratch")
+                        sum(
+                            a.used_bytes
+                            for a in conversion.memory_plan.arenas
+                            if a.role == "scratch"
+                        )
                     )
                     outputs.append(result.measurement.outputs_sha256)
                 if outputs[0] != outputs[1]:
