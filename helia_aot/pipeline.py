@@ -21,6 +21,7 @@ from helia_aot.errors import ConfigError, Problem
 from helia_aot.frontend.golden import read_golden_case
 from helia_aot.frontend.tflite.reader import ModelFile, read_model
 from helia_aot.ir.graph import Graph, Operator
+from helia_aot.memory.budget import check_tensors
 from helia_aot.memory.layout import MemoryPlan, constant_blob
 from helia_aot.memory.lowered import requests_of, tensor_rule_warnings
 from helia_aot.memory.placement import Memories
@@ -135,6 +136,7 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
     check_settings(config, platform)
     model = read_model(config.model.path, config.model.subgraph)
     model = replace(model, graph=_transformed(model.graph, config, platform))
+    check_tensors(model.graph, platform.memory_sizes)
     check_supported(model.graph, model.name)
     target = Target(
         mve="mve" in platform.capabilities, dsp="dsp" in platform.capabilities, fp16=platform.fp16
