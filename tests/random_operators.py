@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random operators and small random networks that TFLite Micro takes.
 
-A case is a function of its number alone: it picks an operator or a network, an element type, shapes, quantizations and
-options. Cases are added to one model side by side, each with inputs and outputs of its own, because building a program
+A case is a function of its number alone: kinds and element types take turns, shapes, quantizations and options are
+random. Cases are added to one model side by side, each with inputs and outputs of its own, because building a program
 costs far more than running one.
 """
 
@@ -30,9 +30,10 @@ class Maker:
         self.rng = np.random.default_rng((SEED, number))
         self.model, self.number = model, number
         self.inputs: list[int] = []
-        self.kind = self.pick(tuple(KINDS))
-        self.dtype = self.pick(KINDS[self.kind][1])
-        self.outputs = [KINDS[self.kind][0](self)]
+        self.kind = tuple(KINDS)[number % len(KINDS)]
+        make, dtypes = KINDS[self.kind]
+        self.dtype = dtypes[number // len(KINDS) % len(dtypes)]
+        self.outputs = [make(self)]
 
     def pick(self, values: Sequence[Any]) -> Any:
         """Picks one value."""
@@ -43,9 +44,10 @@ class Maker:
         return int(self.rng.integers(low, high + 1))
 
     def shape(self, channels: int | None = None, low: int = 1) -> tuple[int, int, int, int]:
-        """Picks an image; one row or column and one channel are as likely as others."""
+        """Picks an image; one row, column or channel is as likely as others."""
         depth = self.pick((1, 2, 3, 4, 5, 8, 15, 16, 17, 20)) if channels is None else channels
-        return 1, self.between(low, 8), self.between(low, 8), depth
+        batches = self.pick((1, 1, 1, 2))
+        return batches, self.between(low, 8), self.between(low, 8), depth
 
     def quantization(self, spread: float = 1.0) -> dict[str, Any]:
         """Picks a quantization for the case's type."""
@@ -146,7 +148,7 @@ def _window(
 
 def convolution(m: Maker, x: int | None = None) -> int:
     x = m.given(m.shape()) if x is None else x
-    _, h, w, c = m.model.tensors[x].shape
+    n, h, w, c = m.model.tensors[x].shape
     kernel, out, fields = _window(m, (h, w), dilated=True)
     channels = m.between(1, 20)
     filters = m.weights((channels, *kernel, c), channels, m.pick((-1, 0)))
@@ -154,7 +156,7 @@ def convolution(m: Maker, x: int | None = None) -> int:
     return m.op(
         "CONV_2D",
         [x, filters, *m.bias(x, filters, channels)],
-        (1, *out, channels),
+        (n, *out, channels),
         m.quantization(4),
         options,
     )
@@ -162,7 +164,7 @@ def convolution(m: Maker, x: int | None = None) -> int:
 
 def depthwise(m: Maker, x: int | None = None) -> int:
     x = m.given(m.shape()) if x is None else x
-    _, h, w, c = m.model.tensors[x].shape
+    n, h, w, c = m.model.tensors[x].shape
     kernel, out, fields = _window(m, (h, w), dilated=m.dtype != "int16")
     channels = c * m.between(1, 3)
     filters = m.weights((1, *kernel, channels), channels, 3)
@@ -174,7 +176,7 @@ def depthwise(m: Maker, x: int | None = None) -> int:
     return m.op(
         "DEPTHWISE_CONV_2D",
         [x, filters, *m.bias(x, filters, channels)],
-        (1, *out, channels),
+        (n, *out, channels),
         m.quantization(2),
         options,
     )
@@ -217,12 +219,12 @@ def transpose_convolution(m: Maker) -> int:
 
 def pool(m: Maker, x: int | None = None) -> int:
     x = m.given(m.shape()) if x is None else x
-    _, h, w, c = m.model.tensors[x].shape
+    n, h, w, c = m.model.tensors[x].shape
     kernel, out, fields = _window(m, (h, w), dilated=False)
     fields |= {"FilterHeight": kernel[0], "FilterWidth": kernel[1]}
     op_type = m.pick(("AVERAGE_POOL_2D", "MAX_POOL_2D"))
     return m.op(
-        op_type, [x], (1, *out, c), m.like(x), _fused("Pool2DOptions", m.pick(CLAMPS), **fields)
+        op_type, [x], (n, *out, c), m.like(x), _fused("Pool2DOptions", m.pick(CLAMPS), **fields)
     )
 
 
@@ -460,6 +462,46 @@ def blocks(m: Maker) -> int:
     )
 
 
+def mirror_pad(m: Maker) -> int:
+    x = m.given(m.shape(low=3))
+    source, symmetric = m.model.tensors[x].shape, m.between(0, 1)
+    most = [min(2, size if symmetric else size - 1) for size in source]
+    amounts = [(m.between(0, size), m.between(0, size)) for size in most]
+    shape = [size + sum(ends) for size, ends in zip(source, amounts, strict=True)]
+    options = ("MirrorPadOptions", {"Mode": symmetric})
+    return m.op("MIRROR_PAD", [x, m.numbers(amounts)], shape, m.like(x), options)
+
+
+def unpack(m: Maker) -> int:
+    x = m.given(m.shape())
+    source, axis = m.model.tensors[x].shape, m.between(0, 3)
+    shape = (*source[:axis], *source[axis + 1 :])
+    parts = [m.model.tensor(shape, **m.like(x)) for _ in range(source[axis])]
+    m.model.operator("UNPACK", [x], parts, ("UnpackOptions", {"Num": len(parts), "Axis": axis}))
+    options = ("PackOptions", {"ValuesCount": len(parts), "Axis": 0})
+    return m.op("PACK", parts[::-1], (len(parts), *shape), m.like(x), options)
+
+
+def prelu(m: Maker) -> int:
+    x = m.given(m.shape())
+    shape = m.model.tensors[x].shape
+    slopes = m.values((1, 1, shape[3]), m.quantization())
+    return m.op("PRELU", [x, slopes], shape, m.quantization())
+
+
+def hard_swish(m: Maker) -> int:
+    x = m.given(m.shape())
+    return m.op(
+        "HARD_SWISH", [x], m.model.tensors[x].shape, m.quantization(), ("HardSwishOptions", {})
+    )
+
+
+def table(m: Maker) -> int:
+    x = m.given(m.shape())
+    op_type, options = m.pick((("ELU", None), ("ABS", ("AbsOptions", {}))))
+    return m.op(op_type, [x], m.model.tensors[x].shape, m.quantization(), options)
+
+
 def network(m: Maker) -> int:
     """A chain of layers, with what transforms look for: PAD before layers, clamps after them, reshapes to the same."""
     x = m.given(m.shape(low=4))
@@ -518,6 +560,11 @@ KINDS: Final[dict[str, tuple[Callable[[Maker], int], Sequence[str]]]] = {
     "reduction": (reduction, INTEGERS),
     "largest": (largest, ("int8",)),
     "blocks": (blocks, ("int8", "float32")),
+    "mirror pad": (mirror_pad, ("int8", "float32")),
+    "unpack": (unpack, ALL),
+    "prelu": (prelu, ("int8", "float32")),
+    "hard swish": (hard_swish, ("int8", "float32")),
+    "table": (table, ("int8",)),
     "network": (network, ("int8", "int8", "float32")),
     "another network": (network, ("int8", "int16")),
 }
