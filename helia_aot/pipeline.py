@@ -21,6 +21,7 @@ from helia_aot.errors import ConfigError, Problem
 from helia_aot.frontend.golden import read_golden_case
 from helia_aot.frontend.tflite.reader import ModelFile, read_model
 from helia_aot.ir.graph import Graph, Operator
+from helia_aot.memory.budget import check_tensors
 from helia_aot.memory.layout import MemoryPlan, constant_blob
 from helia_aot.memory.lowered import requests_of, tensor_rule_warnings
 from helia_aot.memory.placement import Memories
@@ -80,7 +81,7 @@ from helia_aot.platforms.registry import load_platform
 from helia_aot.platforms.schema import Platform
 from helia_aot.platforms.settings import check_settings
 from helia_aot.transforms.float16 import float16
-from helia_aot.transforms.registry import apply_transforms
+from helia_aot.transforms.registry import apply_transforms, enabled_transforms
 from helia_aot.version import __version__
 
 _FLOOR_WITH_DIRECT_ENTRIES: Final = "7.37.0"
@@ -136,6 +137,7 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
     check_settings(config, platform)
     model = read_model(config.model.path, config.model.subgraph)
     model = replace(model, graph=_transformed(model.graph, config, platform))
+    check_tensors(model.graph, platform.memory_sizes)
     check_supported(model.graph, model.name)
     target = Target(
         mve="mve" in platform.capabilities, dsp="dsp" in platform.capabilities, fp16=platform.fp16
@@ -268,7 +270,7 @@ def _transformed(graph: Graph, config: ConvertConfig, platform: Platform) -> Gra
     Raises:
         ConfigError: The model is to be computed in FP16, but the core has none or the constants do not fit.
     """
-    graph = apply_transforms(graph)
+    graph = apply_transforms(graph, enabled_transforms(config.transforms))
     if config.model.precision == "model":
         return graph
     if not platform.fp16:

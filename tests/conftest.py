@@ -16,6 +16,23 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 MODELS = REPOSITORY.parent / "shared" / "models"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the size of the tests that make up their own models."""
+    parser.addoption(
+        "--generated-cases",
+        type=int,
+        metavar="N",
+        help="random operators and damaged files to try, each; by default as many as the suite has time for",
+    )
+
+
+@pytest.fixture(scope="session")
+def generated_cases(request: pytest.FixtureRequest) -> int | None:
+    """How many cases tests that make up their own models try; None for their default."""
+    count: int | None = request.config.getoption("--generated-cases")
+    return count
+
+
 @pytest.fixture(scope="session")
 def models_dir() -> Path:
     """The folder of development models with golden outputs; they are no part of the repository."""

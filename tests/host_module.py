@@ -17,7 +17,7 @@ STRICT = (
     "-fno-sanitize-recover=all",
 )  # fmt: skip
 
-_MAIN = """
+HOST_PROGRAM = """
 #include "{p}_model.h"
 #include <stdio.h>
 
@@ -54,7 +54,7 @@ def build_module(conversion: Conversion, folder: Path) -> Path:
     """Writes a module and builds a program that reads the inputs and writes the outputs."""
     module = write_module(conversion, folder / conversion.module.name)
     main = folder / "main.c"
-    main.write_text(_MAIN.format(p=conversion.module.prefix))
+    main.write_text(HOST_PROGRAM.format(p=conversion.module.prefix))
     sources = sorted(module.glob("src/*.c")) + sorted(module.glob("kernels/src/*.c"))
     compiler = shutil.which("cc")
     assert compiler, "a host C compiler is needed"

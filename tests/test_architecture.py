@@ -20,7 +20,7 @@ PACKAGES = {
 # Bottom to top; parts of one layer do not import each other, except that a codegen or memory part may use its own.
 LAYERS = (
     ("errors", "version"),
-    ("optimization.knobs", "optimization.budgets", "optimization.fixed"),
+    ("optimization.knobs", "optimization.budgets", "optimization.fixed", "transforms.declarations"),
     ("config", "kernels"),
     ("platforms", "ir"),
     ("operators", "frontend"),

@@ -226,10 +226,9 @@ _LINE_BYTES: Final = 24
 
 def _bytes_text(data: bytes) -> str:
     """Spells bytes out in decimal, the shortest form that every compiler parses quickly."""
-    words = [str(value) for value in range(256)]
-    texts = [words[value] for value in data]
+    word = [str(value) for value in range(256)].__getitem__
     return ",\n".join(
-        ",".join(texts[i : i + _LINE_BYTES]) for i in range(0, len(texts), _LINE_BYTES)
+        ",".join(map(word, data[i : i + _LINE_BYTES])) for i in range(0, len(data), _LINE_BYTES)
     )
 
 

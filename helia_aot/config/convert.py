@@ -30,6 +30,7 @@ from helia_aot.optimization.budgets import (
 )
 from helia_aot.optimization.fixed import COMPAT_VARIANT, LUT_MODE, USE_LUT, FixedKind
 from helia_aot.optimization.knobs import ACCUMULATION, AUTO, CODE_SPECIALIZATION, KERNEL, Goal, Knob
+from helia_aot.transforms.declarations import DECLARATIONS, NEEDED
 
 ANY: Final = "*"
 """The rule type that matches every operator or tensor."""
@@ -121,6 +122,20 @@ def _fixed_help(kind: FixedKind) -> str:
     return f"{kind.text} {values}. For {kind.applies_to}."
 
 
+def _transforms_help() -> str:
+    texts = [f"{d.name}: {d.text.rstrip('.')}" for d in DECLARATIONS if not d.needed_because]
+    return (
+        f"Switches for rewritings of the graph, which keep every output: name, enabled. {'; '.join(texts)}. "
+        f"Always on: {', '.join(NEEDED)}"
+    )
+
+
+def _no_options(value: dict[str, Any]) -> dict[str, Any]:
+    if value:
+        raise ValueError("no transform has options")
+    return value
+
+
 def _switch(value: object) -> object:
     """Gives a switch as text; YAML reads ``true`` as a boolean, which means the same."""
     return str(value).lower() if isinstance(value, bool) else value
@@ -130,6 +145,7 @@ def _pattern(pattern: re.Pattern[str]) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "pattern": f"^{pattern.pattern}$"})
 
 
+_TRANSFORMS: Final = tuple(declaration.name for declaration in DECLARATIONS)
 _ROLES: Final = ("constant", "persistent", "scratch")
 _ONE_ID: Final = {"type": ["string", "integer"]}
 _IDS: Final = {"type": "array", "items": _ONE_ID, "minItems": 1}
@@ -154,6 +170,7 @@ RuleId = Annotated[
 ]
 
 if TYPE_CHECKING:
+    TransformName = str
     AccumulationSetting = str | None
     KernelSetting = str | None
     CodeSpecializationSetting = str | None
@@ -162,6 +179,7 @@ if TYPE_CHECKING:
     CompatVariant = str | None
 else:
     # The values come from the registries, so these types exist at run time only.
+    TransformName = Annotated[Literal[(ANY, *_TRANSFORMS)], BeforeValidator(_lower)]
     LutMode = Literal[LUT_MODE.values] | None
     _SWITCH = WithJsonSchema({"enum": ["false", "true", False, True, None]})
     UseLut = Annotated[Literal[USE_LUT.values] | None, BeforeValidator(_switch), _SWITCH]
@@ -245,6 +263,26 @@ class ModuleConfig(StrictModel):
             raise ValueError(
                 "kernel_prefix renames bundled kernels, but kernels is 'external'; remove one"
             )
+        return self
+
+
+class TransformRule(StrictModel):
+    """A switch for one transform, or for all that can be switched off."""
+
+    name: TransformName = Field(
+        ANY, description="A transform, or * for all that can be switched off; names go over *"
+    )
+    enabled: bool = Field(True, description="Whether it runs")
+    options: Annotated[dict[str, Any], AfterValidator(_no_options)] = Field(
+        default_factory=dict,
+        description="Empty: no transform has options",
+        json_schema_extra={"maxProperties": 0},
+    )
+
+    @model_validator(mode="after")
+    def _needed_transforms_stay_on(self) -> TransformRule:
+        if not self.enabled and self.name in NEEDED:
+            raise ValueError(f"{self.name} cannot be switched off: {NEEDED[self.name]}")
         return self
 
 
@@ -518,6 +556,7 @@ class ConvertConfig(StrictModel):
 
     model: ModelConfig = Field(..., description="The model to convert")
     module: ModuleConfig = Field(default_factory=ModuleConfig, description="The C module to write")
+    transforms: list[TransformRule] = Field(default_factory=list, description=_transforms_help())
     memory: MemoryConfig = Field(default_factory=MemoryConfig, description="How memory is planned")
     platform: PlatformConfig = Field(default_factory=PlatformConfig, description="The target")
     operators: list[OperatorRule] = Field(

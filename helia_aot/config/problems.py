@@ -16,11 +16,7 @@ from helia_aot.errors import Problem
 from helia_aot.optimization.knobs import KNOBS
 
 # Keys that heliaAOT configurations may carry and that this version does not have.
-_UNSUPPORTED: Final = (
-    "memory.allocate_arenas",
-    "memory.auto_hydrate_constants",
-    "transforms",
-)
+_UNSUPPORTED: Final = ("test.skip_verification",)
 _GIVE_MODEL: Final = "give the model: --model.path MODEL.tflite, or model: {path: ...} in the file"
 
 _KEY_MARK: Final = "[key]"

@@ -13,6 +13,16 @@ Padding = Literal["SAME", "VALID"]
 
 
 @dataclass(frozen=True)
+class ExplicitPadding:
+    """Rows and columns of padding on each side, as fusing a PAD gives them."""
+
+    top: int
+    bottom: int
+    left: int
+    right: int
+
+
+@dataclass(frozen=True)
 class ConvolutionAttributes:
     """Options of CONV_2D and DEPTHWISE_CONV_2D.
 
@@ -26,7 +36,7 @@ class ConvolutionAttributes:
         depth_multiplier: Outputs for each input channel; 1 for CONV_2D.
     """
 
-    padding: Padding
+    padding: Padding | ExplicitPadding
     stride_h: int
     stride_w: int
     dilation_h: int
@@ -39,7 +49,7 @@ class ConvolutionAttributes:
 class PoolAttributes:
     """Options of AVERAGE_POOL_2D and MAX_POOL_2D."""
 
-    padding: Padding
+    padding: Padding | ExplicitPadding
     stride_h: int
     stride_w: int
     filter_h: int

@@ -6,12 +6,12 @@ Values are frozen; a transform makes a new graph with :meth:`Graph.replace` and 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from dataclasses import replace as dataclass_replace
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from helia_aot.ir.dtypes import DType
@@ -95,7 +95,7 @@ class Tensor:
     @property
     def elements(self) -> int:
         """Number of elements."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def size_bytes(self) -> int:

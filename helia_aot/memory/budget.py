@@ -6,12 +6,37 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from helia_aot.errors import BudgetError, Problem
+from helia_aot.ir.graph import Graph
 from helia_aot.memory.layout import Allocation, Arena, MemoryPlan
 from helia_aot.memory.lifetimes import live_at_peak, merge_aliases
 from helia_aot.memory.requests import TensorRequest
 
 CONTRIBUTORS = 5
 """How many of the largest tensors an error names."""
+
+
+def check_tensors(graph: Graph, memory_sizes: Mapping[str, int]) -> None:
+    """Checks that no tensor alone is larger than all memories together, before anything is computed from its shape.
+
+    Raises:
+        BudgetError: Names each tensor that is.
+    """
+    total_bytes = sum(memory_sizes.values())
+    used = {i for o in graph.operators for i in (*o.inputs, *o.outputs) if i is not None}
+    problems = [
+        Problem(
+            f"tensor {tensor.id} {tensor.name}".rstrip(),
+            f"{list(tensor.shape)} of {tensor.dtype} takes {tensor.size_bytes} bytes; "
+            f"all memories together have {total_bytes}",
+        )
+        for tensor in graph.tensors.values()
+        if tensor.id in used
+        and tensor.dtype.is_numeric
+        and min(tensor.shape, default=1) > 0
+        and tensor.size_bytes > total_bytes
+    ]
+    if problems:
+        raise BudgetError("The model has tensors that no memory holds.", problems)
 
 
 def check_capacities(

@@ -249,7 +249,7 @@ def lower_convolution(
 
     Args:
         graph: The graph.
-        operator: A CONV_2D, or a DEPTHWISE_CONV_2D over one input channel.
+        operator: A CONV_2D.
         weights: int8 weights in the layout ``[C_OUT, HK, WK, C_IN]``.
         entry: The convolution entry to call.
         target: The core's extensions.

@@ -8,16 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
 from helia_aot.ir.graph import Graph, Operator
 from helia_aot.operators import checks
 from helia_aot.operators.convolution import (
     channel_constants,
     check_output,
     convolution_params,
-    kernel_domain,
-    lower_convolution,
     per_channel,
     sums_or_bias,
 )
@@ -88,8 +84,6 @@ class Depthwise:
         source, weights = graph.tensor(operator.inputs[0]), graph.tensor(operator.inputs[1])
         geometry = window(operator.attributes, source.shape, *weights.shape[1:3])
         channels = weights.shape[3]
-        if _runs_as_convolution(source.shape[3], channels, target):
-            return {"kernel": kernel_domain(geometry, 1, channels, target)}
         entries = {
             value: _entry(geometry, source.shape[3], channels, target, specialized=specialized)
             for value, specialized in (("specialized", True), ("generic", False))
@@ -105,7 +99,7 @@ class Depthwise:
     def lower(
         self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
     ) -> LoweredOperator:
-        """Makes the depthwise call, or the convolution call for a single input channel."""
+        """Makes the depthwise call."""
         source, filters = graph.tensor(operator.inputs[0]), graph.tensor(operator.inputs[1])
         output = graph.tensor(operator.outputs[0])
         assert source.quantization is not None
@@ -115,11 +109,6 @@ class Depthwise:
         name = operator_name(operator)
         _, filter_h, filter_w, c_out = filters.shape
         entry = self.domains(graph, operator, target)["kernel"].entries[choices["kernel"]]
-        if _runs_as_convolution(source.shape[3], c_out, target):
-            weights = np.ascontiguousarray(np.transpose(filters.data, (3, 1, 2, 0)))
-            return lower_convolution(
-                graph, operator, Constant(f"{name}_filter", weights), entry, target
-            )
         geometry = window(operator.attributes, source.shape, filter_h, filter_w)
         target = Target(mve=target.mve and entry not in _WITHOUT_SUMS, dsp=target.dsp)
         by_channel = filters.data.reshape(-1, c_out).T
@@ -159,11 +148,6 @@ class Depthwise:
             constants=(weights_constant, *(c for c in (sums, bias) if c), multiplier, shift),
             scratch_bytes=scratch,
         )
-
-
-def _runs_as_convolution(c_in: int, c_out: int, target: Target) -> bool:
-    """One input channel read by several filters is a convolution; the vector kernels run it as one."""
-    return target.mve and c_in == 1 and c_out > 1
 
 
 def _entry(geometry: Window, c_in: int, c_out: int, target: Target, *, specialized: bool) -> str:

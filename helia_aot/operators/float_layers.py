@@ -165,17 +165,14 @@ class FloatDepthwise:
     def lower(
         self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
     ) -> LoweredOperator:
-        """Makes the depthwise call, or the convolution call for a single input channel on MVE targets."""
+        """Makes the depthwise call."""
+        del choices, target
         kind, name = self._kind, operator_name(operator)
         source, filters = graph.tensor(operator.inputs[0]), graph.tensor(operator.inputs[1])
         output = graph.tensor(operator.outputs[0])
         assert filters.data is not None
         channels = filters.shape[3]
         geometry = window(operator.attributes, source.shape, *filters.shape[1:3])
-        if target.mve and source.shape[3] == 1 and channels > 1:
-            weights = np.transpose(filters.data, (3, 1, 2, 0))
-            packed = is_packed(kind, geometry_rows(geometry), channels, choices, target)
-            return lower_convolution(kind, graph, operator, weights, packed=packed)
         bias = bias_of(graph, operator)
         weights_of_model = weights_constant(kind, name, filters, filters.data, packed=False)
         params = Struct(
@@ -369,7 +366,7 @@ def lower_convolution(
     Args:
         kind: The element type.
         graph: The graph.
-        operator: A CONV_2D, or a DEPTHWISE_CONV_2D over one input channel.
+        operator: A CONV_2D.
         weights: Weights in the layout ``[C_OUT, HK, WK, C_IN]``.
         packed: Whether to pack them.
     """

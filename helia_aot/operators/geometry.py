@@ -5,7 +5,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from helia_aot.ir.attributes import ConvolutionAttributes, Padding, PoolAttributes
+from helia_aot.ir.attributes import (
+    ConvolutionAttributes,
+    ExplicitPadding,
+    Padding,
+    PoolAttributes,
+)
 
 
 @dataclass(frozen=True)
@@ -58,12 +63,9 @@ def window(
     dilation_h = getattr(attributes, "dilation_h", 1)
     dilation_w = getattr(attributes, "dilation_w", 1)
     batches, in_h, in_w, _ = input_shape
-    out_h, pad_h = _axis(
-        attributes.padding, in_h, (filter_h - 1) * dilation_h + 1, attributes.stride_h
-    )
-    out_w, pad_w = _axis(
-        attributes.padding, in_w, (filter_w - 1) * dilation_w + 1, attributes.stride_w
-    )
+    rows, columns = _by_axis(attributes.padding)
+    out_h, pad_h = _axis(rows, in_h, (filter_h - 1) * dilation_h + 1, attributes.stride_h)
+    out_w, pad_w = _axis(columns, in_w, (filter_w - 1) * dilation_w + 1, attributes.stride_w)
     return Window(
         batches=batches,
         in_h=in_h,
@@ -81,7 +83,20 @@ def window(
     )
 
 
-def _axis(padding: Padding, size: int, extent: int, stride: int) -> tuple[int, int]:
+_AxisPadding = Padding | tuple[int, int]
+
+
+def _by_axis(padding: Padding | ExplicitPadding) -> tuple[_AxisPadding, _AxisPadding]:
+    """Gives the padding of rows and of columns, explicit ones as (before, after)."""
+    if isinstance(padding, ExplicitPadding):
+        return (padding.top, padding.bottom), (padding.left, padding.right)
+    return padding, padding
+
+
+def _axis(padding: _AxisPadding, size: int, extent: int, stride: int) -> tuple[int, int]:
+    if isinstance(padding, tuple):
+        before, after = padding
+        return (size + before + after - extent) // stride + 1, before
     out = -(-size // stride) if padding == "SAME" else (size - extent + stride) // stride
     return out, max(0, ((out - 1) * stride + extent - size) // 2)
 

@@ -412,8 +412,8 @@ class Pad(Mapped):
 
     def positions(self, graph: Graph, operator: Operator) -> list[Sequence[int | None]]:
         """Gives each dimension with nothing before and after it."""
-        source, _ = self._ends(graph, operator)
-        amounts = _amounts(graph, operator, source)
+        source, output = self._ends(graph, operator)
+        amounts = _amounts(graph, operator, source, output)
         return [
             range(size)
             if before == after == 0
@@ -442,11 +442,11 @@ class MirrorPad(Mapped):
 
     def positions(self, graph: Graph, operator: Operator) -> list[Sequence[int | None]]:
         """Gives each dimension with its mirror images, with or without the edge."""
-        source, _ = self._ends(graph, operator)
+        source, output = self._ends(graph, operator)
         skip = 0 if operator.attributes.symmetric else 1
         rows: list[Sequence[int | None]] = []
         for size, (before, after) in zip(
-            source.shape, _amounts(graph, operator, source), strict=True
+            source.shape, _amounts(graph, operator, source, output), strict=True
         ):
             if max(before, after) > size - skip:
                 raise ValueError(f"mirrors {max(before, after)} of {size} elements")
@@ -575,11 +575,18 @@ def _gather_axes(operator: Operator, source: Tensor, indices: Tensor) -> tuple[i
     )
 
 
-def _amounts(graph: Graph, operator: Operator, source: Tensor) -> list[tuple[int, int]]:
+def _amounts(
+    graph: Graph, operator: Operator, source: Tensor, output: Tensor
+) -> list[tuple[int, int]]:
+    """Gives what is added before and after each dimension; checked first, because rows of that length are listed."""
     flat = numbers(graph.tensor(operator.inputs[1]))
     if len(flat) != 2 * len(source.shape) or min(flat) < 0:
         raise ValueError(f"padding {flat} does not fit {len(source.shape)} dimensions")
-    return list(zip(flat[::2], flat[1::2], strict=True))
+    amounts = list(zip(flat[::2], flat[1::2], strict=True))
+    padded = tuple(size + sum(ends) for size, ends in zip(source.shape, amounts, strict=True))
+    if output.shape != padded:
+        raise ValueError(f"output has shape {list(output.shape)}; padding gives {list(padded)}")
+    return amounts
 
 
 class Concatenation(Plain):

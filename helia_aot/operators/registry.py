@@ -8,7 +8,7 @@ from typing import Final
 
 from helia_aot.errors import Problem, UnsupportedModelError
 from helia_aot.ir.dtypes import DType
-from helia_aot.ir.graph import Graph, Operator
+from helia_aot.ir.graph import Graph, Tensor
 from helia_aot.kernels.manifest import is_dialect_entry
 from helia_aot.operators.by_type import ByType
 from helia_aot.operators.convolution import C16, SMALL_CIN
@@ -57,10 +57,11 @@ def check_supported(graph: Graph, model_name: str) -> None:
     Raises:
         UnsupportedModelError: Lists every operator that cannot, with its type and each reason.
     """
+    order = _order(graph)
     problems = [
         Problem(f"operator {operator.node_id} {operator.op_type}", reason)
-        for operator in graph.operators
-        for reason in _reasons(graph, operator)
+        for position, operator in enumerate(graph.operators)
+        for reason in _reasons(graph, position, order)
     ]
     computed = {output for operator in graph.operators for output in operator.outputs}
     problems += [
@@ -139,28 +140,65 @@ def check_target(graph: Graph, model_name: str, target: Target) -> None:
         )
 
 
-def _reasons(graph: Graph, operator: Operator) -> list[str]:
+def _order(graph: Graph) -> Mapping[str, list[int]]:
+    """Gives the positions of the operators that compute each tensor."""
+    order: dict[str, list[int]] = {}
+    for position, operator in enumerate(graph.operators):
+        for output in operator.outputs:
+            order.setdefault(output, []).append(position)
+    return order
+
+
+def _reasons(graph: Graph, position: int, order: Mapping[str, list[int]]) -> list[str]:
+    operator = graph.operators[position]
     family = FAMILIES.get(operator.op_type)
     if family is None:
         return ["this operator is not supported"]
-    return _graph_reasons(graph, operator) or family.problems(graph, operator)
+    return _graph_reasons(graph, position, order) or family.problems(graph, operator)
 
 
-def _graph_reasons(graph: Graph, operator: Operator) -> list[str]:
+def _graph_reasons(graph: Graph, position: int, order: Mapping[str, list[int]]) -> list[str]:
     """Gives what is wrong with the operator's tensors whatever its type."""
-    computed = {output for other in graph.operators for output in other.outputs}
+    operator = graph.operators[position]
     reasons = []
     for role, ids in (("input", operator.inputs), ("output", operator.outputs)):
-        for position, tensor_id in enumerate(ids):
+        for place, tensor_id in enumerate(ids):
             if tensor_id is None:
                 continue
             tensor = graph.tensor(tensor_id)
             if any(size < 1 for size in tensor.shape):
-                reasons.append(f"{role} {position} has the shape {list(tensor.shape)}, not static")
-            kept = tensor.is_variable and operator.op_type in STATEFUL
-            if role == "input" and not (
-                kept or tensor.is_constant or tensor_id in computed or tensor_id in graph.inputs
-            ):
-                kind = "is a variable" if tensor.is_variable else "is computed by no operator"
-                reasons.append(f"{role} {position} (tensor {tensor_id}) {kind}")
+                reasons.append(f"{role} {place} has the shape {list(tensor.shape)}, not static")
+            if role == "input":
+                reason = _source_reason(graph, position, tensor, order)
+            else:
+                reason = _result_reason(graph, tensor, order)
+            if reason:
+                reasons.append(f"{role} {place} (tensor {tensor_id}) {reason}")
     return reasons
+
+
+def _source_reason(
+    graph: Graph, position: int, tensor: Tensor, order: Mapping[str, list[int]]
+) -> str:
+    """Gives why an operator cannot read a tensor; empty where it can."""
+    is_given = tensor.is_constant or tensor.id in graph.inputs
+    if tensor.is_variable:
+        is_kept = graph.operators[position].op_type in STATEFUL and not is_given
+        return "" if is_kept else "is a variable"
+    if is_given:
+        return ""
+    if tensor.id not in order:
+        return "is computed by no operator"
+    if order[tensor.id][0] >= position:
+        return "is read before it is computed"
+    return ""
+
+
+def _result_reason(graph: Graph, tensor: Tensor, order: Mapping[str, list[int]]) -> str:
+    """Gives why an operator cannot write a tensor; empty where it can."""
+    if len(order[tensor.id]) > 1:
+        nodes = ", ".join(graph.operators[place].node_id for place in order[tensor.id])
+        return f"is computed by more than one operator: {nodes}"
+    if tensor.is_constant or tensor.is_variable:
+        return "is a constant" if tensor.is_constant else "is a variable"
+    return "is an input of the model" if tensor.id in graph.inputs else ""

@@ -93,7 +93,7 @@ def check_plan(plan: OptimizationPlan, subject: PlanSubject, config: ConvertConf
         raise PlanError(
             "The plan cannot be reproduced here.",
             problems,
-            next_step="write a plan for this model and target, or leave optimization.plan out",
+            next_step="write a plan for this model, target and transforms, or leave optimization.plan out",
         )
     return _receipt(plan, applied)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computes at conversion what depends on constants and static shapes alone."""
+"""Computes at conversion what depends on constants alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LARGEST: Final = 4096
 def fold_constants(graph: Graph) -> Graph:
     """Gives a graph in which static shape expressions are constants.
 
-    SHAPE of a static shape, and RESHAPE, SQUEEZE, EXPAND_DIMS, PACK, CONCATENATION, STRIDED_SLICE, SLICE, GATHER and
+    RESHAPE, SQUEEZE, EXPAND_DIMS, PACK, CONCATENATION, STRIDED_SLICE, SLICE, GATHER and
     CAST of small constants without quantization are computed; their operators are gone. Whatever does not compute is
     left for the checks to report.
 
@@ -46,8 +46,11 @@ def _fold(operator: Operator, tensors: Mapping[str, Tensor], graph: Graph) -> Te
         return None
     output = tensors[operator.outputs[0]]
     inputs = [tensors[i] for i in operator.inputs if i is not None]
-    known = operator.op_type == "SHAPE" or all(tensor.is_constant for tensor in inputs)
-    if not known or output.quantization is not None or not output.dtype.is_numeric:
+    if (
+        not all(tensor.is_constant for tensor in inputs)
+        or output.quantization is not None
+        or not output.dtype.is_numeric
+    ):
         return None
     if any(size < 1 for size in (*output.shape, *(inputs[0].shape if inputs else ()))):
         return None
@@ -105,7 +108,6 @@ _RULES: Final[Mapping[str, Callable[[Operator, list[Tensor]], Any]]] = {
     "GATHER": _gathered,
     "PACK": _packed,
     "RESHAPE": _same,
-    "SHAPE": lambda _, inputs: np.array(inputs[0].shape, dtype=np.int64),
     "SLICE": _sliced,
     "SQUEEZE": _same,
     "STRIDED_SLICE": _strided,

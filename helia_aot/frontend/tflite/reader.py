@@ -7,6 +7,7 @@ families to say. Operators that no decoder knows keep ``attributes=None``, so th
 
 from __future__ import annotations
 
+import math
 import struct
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -243,7 +244,7 @@ class _Reader:
         if buffer.DataLength() == 0:
             return None
         data = buffer.DataAsNumpy()
-        elements = int(np.prod(shape, dtype=np.int64))
+        elements = math.prod(shape)
         if not dtype.is_numeric and dtype is not DType.INT4:
             return data
         needed = (elements + 1) // 2 if dtype is DType.INT4 else elements * dtype.size_bytes

@@ -117,7 +117,10 @@ BAD = {
         "memory.constraints[0].size: unknown key -> did you mean memory.constraints[0].max_size?",
     ),
     "nothing is near": ("zzzzzz: 1", "zzzzzz: unknown key"),
-    "key for later": ("transforms: []", "transforms: not supported by this version -> remove it"),
+    "key for later": (
+        "test: {skip_verification: true}",
+        "test.skip_verification: not supported by this version -> remove it",
+    ),
     "key is a number": ("1: a", "1: not a key; keys are text -> write it in quotes"),
     "knob under attributes": (
         "operators: [{type: ADD}, {attributes: {kernel: generic}}]",

@@ -141,7 +141,10 @@ BAD = {
     "section": (["--platform", "x"], "--platform: unknown option -> did you mean --platform.name?"),
     "leaf alone": (["--goal=size"], "--goal: unknown option -> did you mean --optimization.goal?"),
     "short": (["-f"], "-f: unknown option"),
-    "for later": (["--transforms"], "--transforms: not supported by this version -> remove it"),
+    "for later": (
+        ["--test.skip-verification"],
+        "--test.skip-verification: not supported by this version -> remove it",
+    ),
     "no value": (["--module.prefix"], "--module.prefix: expected one argument"),
     "value for a switch": (["--force=yes"], "--force: ignored explicit argument 'yes'"),
     "bad choice": (

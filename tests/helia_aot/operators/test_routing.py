@@ -14,6 +14,7 @@ from helia_aot.ir.dtypes import DType
 from helia_aot.ir.graph import Graph, Operator, Quantization, Tensor
 from helia_aot.operators.registry import DIRECT_ENTRIES, FAMILIES, check_supported
 from helia_aot.operators.spec import KnobDomain, Target
+from helia_aot.transforms.depthwise_to_convolution import depthwise_to_convolution
 
 MVE = Target(mve=True, dsp=True)
 DSP = Target(mve=False, dsp=True)
@@ -134,14 +135,14 @@ def test_impossible_steps_are_refused(options: dict) -> None:
 
 
 def test_a_depthwise_layer_over_one_channel_runs_as_a_convolution() -> None:
-    graph = layer("DEPTHWISE_CONV_2D", (1, 49, 40, 1), (10, 8), 8)
-    assert domain(graph, MVE).entries["generic"] == "arm_convolve_s8"
-    small = layer("DEPTHWISE_CONV_2D", (1, 9, 9, 1), (3, 3), 8)
+    kept = layer("DEPTHWISE_CONV_2D", (1, 49, 40, 1), (10, 8), 8)
+    assert domain(kept, MVE).entries["generic"] == "arm_depthwise_conv_s8"
+    assert domain(depthwise_to_convolution(kept), MVE).entries["generic"] == "arm_convolve_s8"
+    small = depthwise_to_convolution(layer("DEPTHWISE_CONV_2D", (1, 9, 9, 1), (3, 3), 8))
     assert domain(small, MVE).entries["specialized"] == "arm_convolve_s8_small_cin"
     operator = small.operators[0]
     lowered = FAMILIES[operator.op_type].lower(small, operator, {"kernel": "specialized"}, MVE)
     assert lowered.constants[0].data.shape == (8, 3, 3, 1)
-    assert domain(graph, DSP).entries["generic"] == "arm_depthwise_conv_s8"
 
 
 @pytest.mark.parametrize("target", [DSP, SCALAR])

@@ -15,6 +15,7 @@ from helia_aot.config.convert import ConvertConfig
 from helia_aot.frontend.tflite.reader import read_model
 from helia_aot.ir.graph import Graph
 from helia_aot.transforms.fold_constants import fold_constants
+from helia_aot.transforms.fold_shapes import fold_shapes
 
 
 def flattening_model() -> bytes:
@@ -44,7 +45,7 @@ def graph_of(data: bytes, folder: Path) -> Graph:
 
 def test_a_computed_shape_becomes_a_constant(tmp_path: Path) -> None:
     graph = graph_of(flattening_model(), tmp_path)
-    folded = fold_constants(graph)
+    folded = fold_constants(fold_shapes(graph))
     assert [operator.op_type for operator in folded.operators] == ["RESHAPE"]
     shape = folded.tensor(folded.operators[0].inputs[1])
     assert shape.data is not None
