@@ -47,6 +47,7 @@ from helia_aot.optimization.check_budget import (
     BudgetUse,
     budget_uses,
     check_budget,
+    storage_bytes,
 )
 from helia_aot.optimization.describe import OperatorFacts, build_report, plan_operators
 from helia_aot.optimization.hints import DTCM, constant_placement
@@ -107,6 +108,7 @@ class Conversion:
         residency: The residency record, whether or not it is written.
         memory_plan: Where everything is.
         budget: What the conversion makes of every limit of ``optimization.budget``.
+        storage_bytes: Bytes of each memory, of arenas and of constants, by the name of their budget.
         module: The C module with its plan and report.
         warnings: What the user should look at, e.g. rules that match nothing.
         receipt: ``applied N of N ...`` when a plan was reproduced, else None.
@@ -119,6 +121,7 @@ class Conversion:
     residency: Mapping[str, Any]
     memory_plan: MemoryPlan
     budget: tuple[BudgetUse, ...]
+    storage_bytes: Mapping[str, int]
     module: Module
     warnings: tuple[str, ...]
     receipt: str | None
@@ -264,6 +267,7 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
         residency=residency,
         memory_plan=memory_plan,
         budget=budget,
+        storage_bytes=storage_bytes(memory_plan, volatile),
         module=module,
         warnings=warnings,
         receipt=receipt,

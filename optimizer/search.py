@@ -22,12 +22,13 @@ from optimizer.profile import Profile, record_outcomes
 from optimizer.progress import CampaignState, Progress
 from optimizer.samplers import SamplerName
 from optimizer.study import CampaignStudy
+from optimizer.task import SearchTask
 from results.evidence import Optimality
 from results.ledger import Ledger
 from results.records import Entry, RepeatRecord, Role, TrialRecord
 from results.standing import Standing
 from runners.measurement import Measurement
-from search_spaces.plans import apply, plan_key
+from search_spaces.plans import plan_at, plan_key, point_of
 from search_spaces.space import SearchSpace
 
 MAX_REPEATS: Final = 20
@@ -101,6 +102,7 @@ class Search:
         ledger: Receives every result; its lines are replayed first. Its identity names the runner
             that must have measured a result for it to count.
         progress: Is told about every event.
+        task: The space with objectives and limits; by default the fewest cycles without a limit.
     """
 
     def __init__(
@@ -111,13 +113,15 @@ class Search:
         executor: Executor,
         ledger: Ledger,
         progress: Progress,
+        task: SearchTask | None = None,
     ) -> None:
+        self._task = task or SearchTask(space)
         self._space = space
         self._baseline = baseline
         self._executor = executor
         self._ledger = ledger
         self._progress = progress
-        self._standing = Standing(ledger.entries)
+        self._standing = Standing(ledger.entries, value=self._task.value)
         self._running: dict[int, tuple[Item, int]] = {}
         self._next_job = 0
         self._lost_in_a_row = 0
@@ -188,7 +192,13 @@ class Search:
         )
         if sampler != "profile":
             limits = replace(limits, gap=None)
-        study = CampaignStudy(self._space, sampler=sampler, seed=seed)
+        study = CampaignStudy(
+            self._space,
+            sampler=sampler,
+            seed=seed,
+            objectives=self._task.objectives,
+            budget=self._task.budget,
+        )
         next_ask = study.replay(self._ledger.entries)
         riders: dict[str, list[int]] = {}
         repeats_in_a_row = standing.trailing_repeats
@@ -211,7 +221,7 @@ class Search:
     def _propose(self, study: CampaignStudy, ask: int, riders: dict[str, list[int]]) -> bool:
         """Asks once; starts a new plan and says so, or answers a repeat."""
         choices = study.ask(ask)
-        plan = apply(self._baseline, self._space.choices(choices))
+        plan = plan_at(self._baseline, self._space, choices)
         key = plan_key(plan)
         if known := self._standing.known.get(key):
             self._append(RepeatRecord(ask=ask, plan_key=key))
@@ -250,10 +260,15 @@ class Search:
 
     def _gap(self) -> float:
         """Gives how far the best plan may be from the best of the space; infinity when not known."""
-        known, best = self._standing.known, self._standing.best_in_space
+        known = self._standing.known
         if self._optimality[0] != len(known):
-            profile = Profile(self._space, record_outcomes(known.values()))
-            found = None if best is None else profile.optimality(best)
+            good = [
+                record.measurement.best_cycles
+                for record in known.values()
+                if record.in_space and self._task.value(record.measurement) is not None
+            ]
+            profile = Profile(self._task, record_outcomes(known.values()))
+            found = profile.optimality(min(good)) if good else None
             self._optimality = (len(known), found)
         optimality = self._optimality[1]
         return math.inf if optimality is None else optimality.gap
@@ -274,6 +289,7 @@ class Search:
             self._deadline_s,
             # A repetition for the verdict is measured, whatever is known.
             may_use_cache=item.role != "verify",
+            holds_budget=item.role == "search",
         )
         self._next_job += 1
         self._running[job.number] = (item, attempt)
@@ -355,19 +371,7 @@ class Search:
 
     def _point(self, plan: OptimizationPlan) -> dict[str, str] | None:
         """Gives a plan's point of the space; None when it is outside."""
-        value_of = {
-            (operator.id, knob): choice.value
-            for operator in plan.operators
-            for knob, choice in operator.knobs.items()
-        }
-        point = {}
-        for dimension in self._space.dimensions:
-            value = value_of[dimension.operator_id, dimension.knob]
-            if value not in dimension.choices:
-                return None
-            point[dimension.name] = value
-        inside = apply(self._baseline, self._space.choices(point))
-        return point if plan_key(inside) == plan_key(plan) else None
+        return point_of(self._baseline, self._space, plan)
 
     def _append(self, entry: Entry) -> None:
         self._ledger.append(entry)

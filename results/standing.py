@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from results.records import Entry, RepeatRecord, Role, TrialRecord
+from runners.measurement import Measurement
 
 _Key = tuple[Role, str, int | None, str | None]
+
+
+def _cycles(measurement: Measurement) -> float | None:
+    return float(measurement.best_cycles)
 
 
 class Standing:
@@ -20,6 +25,7 @@ class Standing:
 
     Args:
         entries: The lines so far, in order; later ones come by :meth:`add`.
+        value: What is minimised, of a good measurement; None for a plan that breaks a limit.
 
     Attributes:
         known: The record that answers for each plan, as :func:`results.records.known_plans`.
@@ -29,12 +35,19 @@ class Standing:
         repeats: Proposals that were answered from the ledger.
         trailing_repeats: Those of them since the last new proposal.
         failures: Failed evaluations by status.
-        best_cycles: Lowest cycles of any plan, repetitions for the verdict left out; None if none.
-        best_in_space: The same for plans of the space.
+        best_cycles: Lowest cycles of any plan that may be written, repetitions for the verdict left
+            out; None if none.
+        best_in_space: The lowest value of such plans of the space.
         baseline_cycles: Cycles of the baseline; None before it was measured.
     """
 
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+    def __init__(
+        self,
+        entries: Iterable[Entry] = (),
+        *,
+        value: Callable[[Measurement], float | None] = _cycles,
+    ) -> None:
+        self._value = value
         self.known: dict[str, TrialRecord] = {}
         self.seen_plans = 0
         self.search_trials = 0
@@ -43,7 +56,7 @@ class Standing:
         self.trailing_repeats = 0
         self.failures: Counter[str] = Counter()
         self.best_cycles: int | None = None
-        self.best_in_space: int | None = None
+        self.best_in_space: float | None = None
         self.baseline_cycles: int | None = None
         self._conclusive: dict[_Key, TrialRecord] = {}
         for entry in entries:
@@ -77,15 +90,21 @@ class Standing:
         return self._conclusive.get((role, plan_key, slot, finalist))
 
     def _count_gain(self, entry: TrialRecord) -> None:
-        cycles = entry.measurement.best_cycles if entry.measurement.status == "ok" else None
-        if cycles is not None:
-            self.best_cycles = cycles if self.best_cycles is None else min(self.best_cycles, cycles)
+        is_good = entry.measurement.status == "ok"
+        value = self._value(entry.measurement) if is_good else None
+        if is_good:
+            cycles = entry.measurement.best_cycles
+            if value is not None:
+                best = self.best_cycles
+                self.best_cycles = cycles if best is None else min(best, cycles)
             if entry.role == "baseline" and self.baseline_cycles is None:
                 self.baseline_cycles = cycles
         if not entry.in_space:
             return
-        is_better = cycles is not None and cycles < (self.best_in_space or math.inf)
+        is_better = value is not None and value < (
+            math.inf if self.best_in_space is None else self.best_in_space
+        )
         if is_better:
-            self.best_in_space = cycles
+            self.best_in_space = value
         if entry.role == "search" and entry.is_conclusive:
             self.trials_without_gain = 0 if is_better else self.trials_without_gain + 1

@@ -14,6 +14,9 @@ from helia_aot.config.base import StrictModel
 from helia_aot.memory.layout import align_up
 from helia_aot.memory.requests import Role
 
+StorageRole = Role
+"""How storage is used: scratch, persistent or constant."""
+
 
 class OperatorVariant(StrictModel):
     """An operator with one value for each of its knobs."""
@@ -49,7 +52,7 @@ class StorageBlock(StrictModel):
     """Storage that is written at run time: the tensors of one alias chain."""
 
     owner: str = Field(..., description="Id of the operator that writes it first, or reads it first")
-    role: Role
+    role: StorageRole
     tensors: tuple[str, ...] = Field(..., min_length=1)
     size_bytes: int = Field(..., ge=1)
     first_use: int = Field(..., ge=0, description="First operator position at which it is live")
