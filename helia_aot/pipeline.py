@@ -324,9 +324,7 @@ def storage_of(conversion: Conversion) -> ModuleStorage:
         ),
         operators=_operator_storage(graph, operators, variants, blocks),
         blocks=blocks,
-        places={
-            place.id: place.memory for place in conversion.memory_plan.allocations.values()
-        },
+        places={place.id: place.memory for place in conversion.memory_plan.allocations.values()},
         sources={arena.memory: arena.source_memory for arena in arenas},
     )
 
@@ -400,9 +398,7 @@ def _operator_storage(
                     OperatorVariant(
                         knobs=knobs,
                         entry=low.call.entry if low.call else None,
-                        constants={
-                            c.id: c.data.nbytes for c in low.constants if c.id not in taken
-                        },
+                        constants={c.id: c.data.nbytes for c in low.constants if c.id not in taken},
                         scratch_bytes=low.scratch_bytes,
                     )
                     for knobs, low in items

@@ -367,9 +367,7 @@ class AdditiveModel:
             return True
         return sum(self.knows(before, index) for index in self.sites[before].basic) < 2
 
-    def bound(
-        self, excluded: Sequence[Choices] = (), limits: Sequence[Limit] = ()
-    ) -> float | None:
+    def bound(self, excluded: Sequence[Choices] = (), limits: Sequence[Limit] = ()) -> float | None:
         """Gives the cycles below which, as far as the builds tell, no plan of the space can come.
 
         It is the lowest sum over all plans, with pairs of neighbours that no build had at their

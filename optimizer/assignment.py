@@ -132,9 +132,11 @@ class _Programme:
         return int(self._first[site]) + alternative
 
     def _add_row(self, row: dict[int, float], low: float, high: float) -> None:
-        self._rows.append(row)
-        self._low.append(low)
-        self._high.append(high)
+        # Rows of bytes beside rows of ones are hard to solve exactly, so each is scaled to about 1.
+        scale = max((abs(value) for value in row.values()), default=0.0) or 1.0
+        self._rows.append({column: value / scale for column, value in row.items() if value})
+        self._low.append(low / scale)
+        self._high.append(high / scale)
 
     def _add_pair(self, site: int, costs: NDArray[np.float64]) -> None:
         # y[a, b] = x[site, a] * x[site - 1, b]: its sums over one index are the other's variable.

@@ -138,12 +138,11 @@ def run_campaign(
         start = create_executor or partial(start_executor, config)
         with closing(DeferredExecutor(partial(start, context))) as executor:
             search = Search(
-                space,
+                task,
                 _baseline(auto, space),
                 executor=_with_cache(config, executor, identity, progress),
                 ledger=ledger,
                 progress=progress,
-                task=task,
             )
             return _run(config, auto, task, ledger, search)
 
@@ -219,7 +218,7 @@ def _run(
         no_gain=config.search.no_gain,
     )
     stop_reason = search.run(sampler=config.search.sampler, seed=config.search.seed, limits=limits)
-    verdict = _decide(auto.plan, _baseline(auto, space), task, ledger, search, baseline)
+    verdict = _decide(_baseline(auto, space), task, ledger, search, baseline)
     written = _final_conversion(config, verdict.plan)
     folder = config.out_path
     plan_path = folder / f"{config.convert.module.prefix}_plan.json"
@@ -228,7 +227,7 @@ def _run(
     evidence = Evidence(
         plan_file=plan_path.name,
         plan_sha256=text_sha256(plan_text),
-        plan_key=verdict.winner.plan_key,
+        plan_key=plan_key(written.plan),
         is_auto=verdict.is_auto,
         verdict=verdict.text,
         identity=ledger.identity,
@@ -268,7 +267,7 @@ def _check_quantities(config: CampaignConfig, baseline: Measurement) -> None:
         CampaignError: At least one is not measured; all are listed.
     """
     asked = {name: f"budget.{name}" for name in config.limits}
-    asked |= {name: "objectives" for name in config.objectives}
+    asked |= dict.fromkeys(config.objectives, "objectives")
     runner = "the runner" if baseline.identity is None else f"runner {baseline.identity.runner!r}"
     if missing := missing_quantities(baseline, asked):
         raise CampaignError(
@@ -313,7 +312,6 @@ def _reference(
 
 
 def _decide(
-    auto_plan: OptimizationPlan,
     baseline_plan: OptimizationPlan,
     task: SearchTask,
     ledger: Ledger,
@@ -329,7 +327,7 @@ def _decide(
     is_fit = fits(baseline.measurement, task.budget)
     comparisons: list[Comparison] = []
     for finalist in finalists(trials, baseline, value=task.value):
-        plan = plan_at(auto_plan, task.space, finalist.choices)
+        plan = plan_at(baseline_plan, task.space, finalist.choices)
         measure = _repetition(search, baseline_plan, plan)
         if is_fit and counts_time(task.objectives[0]):
             comparisons.append(compare(finalist.plan_key, measure))
@@ -374,7 +372,9 @@ def _nearest(
         ]
         auto = quantity(baseline.measurement, name)
         if auto is not None and auto > limit:
-            reason = f"auto takes {auto:,.0f} of {limit:,.0f}; the least measured is {min(values):,.0f}"
+            reason = (
+                f"auto takes {auto:,.0f} of {limit:,.0f}; the least measured is {min(values):,.0f}"
+            )
             problems.append(Problem(f"budget.{name}", reason))
     return problems
 

@@ -212,11 +212,11 @@ class CampaignConfig(StrictModel):
             for item in self.convert.memory.constraints
             if item.max_size is not None
         }
-        memories = load_platform(self.convert.platform.name, self.convert.platform).memory_sizes
+        whole = load_platform(self.convert.platform.name, self.convert.platform).memory_sizes
         for name, limit in limits.items():
-            memory = name.removesuffix(MEMORY_SUFFIX)
-            if memory != name and memory in memories:
-                sizes[memory] = min(int(limit), sizes.get(memory, memories[memory]))
+            limited = name.removesuffix(MEMORY_SUFFIX)
+            if limited != name and limited in whole:
+                sizes[limited] = min(int(limit), sizes.get(limited, whole[limited]))
         constraints = [MemoryConstraint(name=name, max_size=size) for name, size in sizes.items()]
         memory = self.convert.memory.model_copy(update={"constraints": constraints})
         optimization = self.convert.optimization.model_copy(update={"budget": limits})

@@ -84,7 +84,9 @@ class Footprint:
     _both: dict[str, list[_Row]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        number = {name: (i, p) for i, site in enumerate(self.sites) for p, name in enumerate(site.names)}
+        number = {
+            name: (i, p) for i, site in enumerate(self.sites) for p, name in enumerate(site.names)
+        }
         for dimension in self.space.dimensions:
             for member in dimension.members:
                 self._sites_of[member, dimension.knob] = number[dimension.name]
@@ -97,7 +99,9 @@ class Footprint:
     def _pinned(self) -> dict[tuple[str, str], str]:
         return {(item.operator_id, item.knob): item.value for item in self.space.pinned}
 
-    def _value(self, operator: OperatorStorage, knob: str, site: int | None, index: int) -> str | None:
+    def _value(
+        self, operator: OperatorStorage, knob: str, site: int | None, index: int
+    ) -> str | None:
         """Gives the value of a choice with one alternative of a site; None when another site decides."""
         place = self._sites_of.get((operator.operator_id, knob))
         if place is None:
@@ -112,13 +116,17 @@ class Footprint:
         found = (self._sites_of.get((operator.operator_id, knob)) for knob in knobs)
         return next((place[0] for place in found if place is not None), None)
 
-    def _places(self, operator: OperatorStorage, knob: str, site: int | None, index: int) -> list[list[Place]]:
+    def _places(
+        self, operator: OperatorStorage, knob: str, site: int | None, index: int
+    ) -> list[list[Place]]:
         """Gives the places of constants or scratch for every variant that another site may choose."""
         storage = self._storage
         if storage is None:
             return []
         memory = self._value(operator, knob, site, index) or MIXED
-        wanted = {name: self._value(operator, name, site, index) for name in operator.variants[0].knobs}
+        wanted = {
+            name: self._value(operator, name, site, index) for name in operator.variants[0].knobs
+        }
         role_is_constant = knob == CONSTANTS
         found = []
         for variant in operator.variants:
@@ -268,12 +276,12 @@ class Footprint:
         if not known or self._storage is None:
             return []
         rows = self._known_part(name)
-        values = [
-            item.sizes[name] - max(row.of(item.assignment) for row in rows) for item in known
-        ]
+        values = [item.sizes[name] - max(row.of(item.assignment) for row in rows) for item in known]
         base, entries = self._entry_bytes([item.assignment for item in known], values)
         shared = [
-            SharedCost(amount, self._users[entry]) for entry, amount in entries.items() if amount > 0
+            SharedCost(amount, self._users[entry])
+            for entry, amount in entries.items()
+            if amount > 0
         ]
         return [row.limit(most - base, shared) for row in rows]
 
@@ -284,7 +292,9 @@ class Footprint:
             return [zero]
         if name == "flash_bytes":
             return [self._all_constants]
-        volatile = [m.name for m in self._storage.memories if m.volatile and m.name in self._memory_names]
+        volatile = [
+            m.name for m in self._storage.memories if m.volatile and m.name in self._memory_names
+        ]
         rows = [zero for _ in range(max(1, self._positions))]
         for memory in volatile:
             rows = [one.plus(two) for one, two in zip(rows, self._memory_rows(memory), strict=True)]
@@ -298,7 +308,9 @@ class Footprint:
         for operator in self._storage.operators if self._storage is not None else ():
             site = self._site(operator, operator.variants[0].knobs)
             for index in range(1 if site is None else len(self.sites[site].alternatives)):
-                wanted = {n: self._value(operator, n, site, index) for n in operator.variants[0].knobs}
+                wanted = {
+                    n: self._value(operator, n, site, index) for n in operator.variants[0].knobs
+                }
                 for variant in operator.variants:
                     if variant.entry is None or any(
                         value not in (None, variant.knobs[name]) for name, value in wanted.items()

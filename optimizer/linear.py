@@ -36,7 +36,11 @@ def influences(space: SearchSpace, operators: Sequence[str]) -> dict[str, tuple[
         space: The space.
         operators: Ids of all operators, those without a dimension included.
     """
-    reads = {item.operator_id: set(item.reads) for item in space.storage.operators} if space.storage else {}
+    reads = (
+        {item.operator_id: set(item.reads) for item in space.storage.operators}
+        if space.storage
+        else {}
+    )
     found: dict[str, list[str]] = {operator: [] for operator in operators}
     for dimension in space.dimensions:
         members = set(dimension.members)
@@ -70,8 +74,12 @@ class _Fit:
     """The effects on one operator."""
 
     def __init__(
-        self, columns: Sequence[_Column], own: int | None, rows: NDArray[np.float64],
-        cycles: NDArray[np.float64], assignments: Sequence[Assignment],
+        self,
+        columns: Sequence[_Column],
+        own: int | None,
+        rows: NDArray[np.float64],
+        cycles: NDArray[np.float64],
+        assignments: Sequence[Assignment],
     ) -> None:
         self.columns = tuple(columns)
         self.own = own
@@ -100,7 +108,9 @@ class _Fit:
         effects = _least_squares(rows, self._cycles[others])
         beyond = self._beyond(effects, others)
         own = None if self.own is None else self._assignments[index][self.own]
-        return float(self.rows[index] @ effects) + (beyond.get(own, 0.0) if own is not None else 0.0)
+        return float(self.rows[index] @ effects) + (
+            beyond.get(own, 0.0) if own is not None else 0.0
+        )
 
 
 class LinearModel:
@@ -121,9 +131,7 @@ class LinearModel:
             assignment_of(self.sites, item.choices) for item in self.observations
         )
         self._space = space
-        self._operators = (
-            tuple(self.observations[0].operator_cycles) if self.observations else ()
-        )
+        self._operators = tuple(self.observations[0].operator_cycles) if self.observations else ()
         self._place = {
             name: (number, position)
             for number, site in enumerate(self.sites)
@@ -154,7 +162,9 @@ class LinearModel:
             [
                 1.0,
                 *(
-                    float(self.sites[c.site].alternatives[assignment[c.site]][c.position] == c.value)
+                    float(
+                        self.sites[c.site].alternatives[assignment[c.site]][c.position] == c.value
+                    )
                     for c in self._columns[operator]
                 ),
             ]
@@ -178,7 +188,8 @@ class LinearModel:
         """Says whether every value of an alternative was measured."""
         item = self.sites[site]
         return all(
-            pair in self._seen for pair in zip(item.names, item.alternatives[alternative], strict=True)
+            pair in self._seen
+            for pair in zip(item.names, item.alternatives[alternative], strict=True)
         )
 
     @cached_property
@@ -247,9 +258,7 @@ class LinearModel:
         fastest = min((item.cycles for item in self.observations), default=0)
         return max(known) * fastest if len(known) >= MIN_CHECKS else None
 
-    def bound(
-        self, excluded: Sequence[Choices] = (), limits: Sequence[Limit] = ()
-    ) -> float | None:
+    def bound(self, excluded: Sequence[Choices] = (), limits: Sequence[Limit] = ()) -> float | None:
         """Gives the cycles below which, as far as the builds tell, no plan within limits can come.
 
         It is the lowest sum less the largest error that the sum had for any build; an estimate.
@@ -280,13 +289,11 @@ class LinearModel:
 
 def _least_squares(rows: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Gives the shortest solution, so that what no build tells apart is shared out evenly."""
-    found: NDArray[np.float64] = np.linalg.lstsq(rows, values, rcond=None)[0]
-    return found
+    found = np.linalg.lstsq(rows, values, rcond=None)[0]
+    return np.asarray(found, dtype=np.float64)
 
 
 def _distance(rows: NDArray[np.float64], row: NDArray[np.float64]) -> float:
     """Gives how far a row is from every combination of others."""
     weights = np.linalg.lstsq(rows.T, row, rcond=None)[0]
     return float(np.abs(rows.T @ weights - row).max())
-
-

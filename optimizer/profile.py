@@ -290,9 +290,7 @@ class Profile:
         missing = [set(self._missing(site)) for site in range(len(self._sites))]
         return [
             [
-                sum(
-                    other in missing[site] and _holds(item, index, other) for other in item.basic
-                )
+                sum(other in missing[site] and _holds(item, index, other) for other in item.basic)
                 if isinstance(self._model, LinearModel)
                 else int(index in missing[site])
                 for index in range(len(item.alternatives))

@@ -64,9 +64,7 @@ def overflow_of(measurement: Measurement) -> dict[str, float]:
     found = measurement.evidence.get(OVERFLOW)
     if measurement.status != "plan_bad" or not isinstance(found, dict):
         return {}
-    return {
-        str(name): float(size) for name, size in found.items() if isinstance(size, int | float)
-    }
+    return {str(name): float(size) for name, size in found.items() if isinstance(size, int | float)}
 
 
 def excesses(measurement: Measurement, budget: Mapping[str, float]) -> dict[str, float]:
@@ -75,9 +73,7 @@ def excesses(measurement: Measurement, budget: Mapping[str, float]) -> dict[str,
     A quantity that the measurement does not tell is left out.
     """
     values = {name: quantity(measurement, name) for name in budget}
-    return {
-        name: value - budget[name] for name, value in values.items() if value is not None
-    }
+    return {name: value - budget[name] for name, value in values.items() if value is not None}
 
 
 def fits(measurement: Measurement, budget: Mapping[str, float]) -> bool:

@@ -96,27 +96,26 @@ class Search:
     """Measures plans of one campaign.
 
     Args:
-        space: The space; the baseline plan belongs to it unless pins move it out.
+        task: The space, with objectives and limits where there are any; the baseline plan belongs to
+            it unless pins move it out.
         baseline: The plan that ``auto`` chooses.
         executor: Runs the evaluations.
         ledger: Receives every result; its lines are replayed first. Its identity names the runner
             that must have measured a result for it to count.
         progress: Is told about every event.
-        task: The space with objectives and limits; by default the fewest cycles without a limit.
     """
 
     def __init__(
         self,
-        space: SearchSpace,
+        task: SearchSpace | SearchTask,
         baseline: OptimizationPlan,
         *,
         executor: Executor,
         ledger: Ledger,
         progress: Progress,
-        task: SearchTask | None = None,
     ) -> None:
-        self._task = task or SearchTask(space)
-        self._space = space
+        self._task = task if isinstance(task, SearchTask) else SearchTask(task)
+        self._space = self._task.space
         self._baseline = baseline
         self._executor = executor
         self._ledger = ledger

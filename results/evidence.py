@@ -274,8 +274,8 @@ def operator_rows(
             if value != item.baseline:
                 text = f"{item.knob}: {item.baseline} -> {value}"
                 changes.setdefault(member, []).append(text)
-    for fixed in (*space.pinned, *space.dropped):
-        types[fixed.operator_id] = fixed.op_type
+    types |= {item.operator_id: item.op_type for item in space.pinned}
+    types |= {item.operator_id: item.op_type for item in space.dropped}
     return tuple(
         OperatorRow(
             operator_id=before.id,

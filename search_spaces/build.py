@@ -157,7 +157,7 @@ def _sites(
         shapes = "" if facts is None else _shape_text(facts.shapes)
         names = (operator.id, operator.node_id)
         for knob, choice in operator.knobs.items():
-            alternatives = facts.alternatives.get(knob, ()) if facts is not None else ()
+            known = facts.alternatives.get(knob, []) if facts is not None else []
             sites.append(
                 _Site(
                     operator.id,
@@ -165,7 +165,7 @@ def _sites(
                     names,
                     knob,
                     choice.value,
-                    tuple(alternatives),
+                    tuple(known),
                     choice.approximate,
                     choice.resolved_by == "explicit",
                     shapes=shapes,
@@ -248,9 +248,7 @@ def _planner_site(plan: OptimizationPlan, *, is_done: bool) -> _Site:
     choice = plan.optimization.knobs.get(PLANNER.name)
     value = PLANNER.default if choice is None else choice.value
     alternatives = tuple(
-        Alternative(
-            value=name, chosen=name == value, applicable=True, entry="", approximate=False
-        )
+        Alternative(value=name, chosen=name == value, applicable=True, entry="", approximate=False)
         for name in PLANNER.values
     )
     is_explicit = choice is not None and choice.resolved_by == "explicit"
@@ -314,9 +312,7 @@ def _vary(site: _Site, wanted: Sequence[str], settings: SpaceSettings) -> Dimens
     )
 
 
-def _restriction(
-    site: _Site, rules: Sequence[OperatorRule | SpaceRule]
-) -> tuple[str, ...] | None:
+def _restriction(site: _Site, rules: Sequence[OperatorRule | SpaceRule]) -> tuple[str, ...] | None:
     found = winning_rule(
         rules,
         op_type=site.op_type,
@@ -371,22 +367,22 @@ def _grouped(
     """Joins dimensions that choose together; those with other values or another baseline stay apart."""
     members: dict[tuple[object, ...], list[tuple[_Site, Dimension]]] = {}
     for site, dimension in found:
-        group = _group_of(site, settings)
-        key = (group or site.operator_id, group is None, dimension.knob)
+        joint = _group_of(site, settings)
+        key = (joint or site.operator_id, joint is None, dimension.knob)
         members.setdefault((*key, dimension.choices, dimension.baseline), []).append(
             (site, dimension)
         )
     taken: set[str] = set()
     dimensions = []
-    for key, items in members.items():
+    for group, items in members.items():
         first = items[0][1]
-        if key[1] or len(items) == 1:
+        if group[1] or len(items) == 1:
             dimensions += [dimension for _, dimension in items]
             continue
-        name, number = str(key[0]), 1
+        name, number = str(group[0]), 1
         while f"{first.knob}@{name}" in taken:
             number += 1
-            name = f"{key[0]} ({number})"
+            name = f"{group[0]} ({number})"
         taken.add(f"{first.knob}@{name}")
         types = dict.fromkeys(dimension.op_type for _, dimension in items)
         dimensions.append(
@@ -477,7 +473,9 @@ def _rule_problems(
                 continue
             known = {item.value for site in matched for item in site.alternatives} | {AUTO}
             problems += [
-                Problem(where, f"{knob} has no value {value!r}", f"it has {', '.join(sorted(known))}")
+                Problem(
+                    where, f"{knob} has no value {value!r}", f"it has {', '.join(sorted(known))}"
+                )
                 for value in _values(rule, knob) or ()
                 if value not in known and not _is_declared(knob, value)
             ]

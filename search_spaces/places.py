@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-
 from helia_aot.optimization.storage import (
     ModuleStorage,
     OperatorStorage,

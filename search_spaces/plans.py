@@ -59,7 +59,9 @@ def point_of(
     knobs[MODEL_ID, PLANNER.name] = PLANNER.default if planner is None else planner.value
     point = {}
     for dimension in space.dimensions:
-        found = {knobs.get((member, dimension.knob), dimension.baseline) for member in dimension.members}
+        found = {
+            knobs.get((member, dimension.knob), dimension.baseline) for member in dimension.members
+        }
         if len(found) > 1 or not found <= set(dimension.choices):
             return None
         point[dimension.name] = found.pop()
@@ -88,11 +90,17 @@ def apply(
     """
     wanted = {(choice.operator_id, choice.knob): choice.value for choice in choices}
     problems = [] if len(wanted) == len(choices) else [Problem("", "a knob is chosen twice")]
-    known = {(operator.id, knob): KNOBS[knob].values for operator in plan.operators for knob in operator.knobs}
+    known = {
+        (operator.id, knob): KNOBS[knob].values
+        for operator in plan.operators
+        for knob in operator.knobs
+    }
     known |= {(MODEL_ID, name): knob.values for name, knob in MODEL_KNOBS.items()}
     if storage is not None:
         memories = (*(memory.name for memory in storage.memories), "mixed")
-        known |= {(item.operator_id, name): memories for item in storage.operators for name in PLACEMENTS}
+        known |= {
+            (item.operator_id, name): memories for item in storage.operators for name in PLACEMENTS
+        }
     for (operator_id, knob), value in sorted(wanted.items()):
         if (operator_id, knob) not in known:
             problems.append(Problem(operator_id, f"the plan has no knob {knob!r} there"))

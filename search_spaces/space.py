@@ -125,9 +125,8 @@ class SearchSpace(StrictModel):
     @property
     def moves_tensors(self) -> bool:
         """Whether every plan names the memory of every tensor; else the compiler places them."""
-        return self.storage is not None and any(
-            item.knob in PLACEMENTS for item in (*self.dimensions, *self.pinned)
-        )
+        knobs = {item.knob for item in self.dimensions} | {item.knob for item in self.pinned}
+        return self.storage is not None and not knobs.isdisjoint(PLACEMENTS)
 
     @property
     def baseline(self) -> dict[str, str]:

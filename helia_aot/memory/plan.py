@@ -87,9 +87,7 @@ def plan_memory(
     return plan
 
 
-def _place_scratch(
-    problem: ScratchProblem, planner: Planner
-) -> tuple[Mapping[str, Slot], bool]:
+def _place_scratch(problem: ScratchProblem, planner: Planner) -> tuple[Mapping[str, Slot], bool]:
     """Gives the slots of scratch, and whether some block is not in the memory that it would rather be in.
 
     Then every block is placed once more with its memory given, as a plan that names these memories

@@ -51,7 +51,9 @@ class OperatorStorage(StrictModel):
 class StorageBlock(StrictModel):
     """Storage that is written at run time: the tensors of one alias chain."""
 
-    owner: str = Field(..., description="Id of the operator that writes it first, or reads it first")
+    owner: str = Field(
+        ..., description="Id of the operator that writes it first, or reads it first"
+    )
     role: StorageRole
     tensors: tuple[str, ...] = Field(..., min_length=1)
     size_bytes: int = Field(..., ge=1)

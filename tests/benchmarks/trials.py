@@ -55,7 +55,9 @@ def trials(path: Path, repeats: int) -> list[dict[str, float]]:
 
 def main() -> None:
     """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("model", nargs="?", type=Path, default=EXAMPLE)
     parser.add_argument("--repeats", type=int, default=10)
     arguments = parser.parse_args()
@@ -64,7 +66,9 @@ def main() -> None:
     with ProcessPoolExecutor(2) as pool:
         pairs = list(pool.map(trials, [arguments.model] * 2, [arguments.repeats] * 2))
     elapsed = time.perf_counter() - started
-    table = Table(title=f"{arguments.model.name}: seconds of a warm trial (median of {arguments.repeats})")
+    table = Table(
+        title=f"{arguments.model.name}: seconds of a warm trial (median of {arguments.repeats})"
+    )
     for name in ("stage", "alone", "two workers", "two/alone"):
         table.add_column(name, justify="left" if name == "stage" else "right")
     for stage in alone[0]:
@@ -73,7 +77,9 @@ def main() -> None:
         table.add_row(stage, f"{one:.3f}", f"{two:.3f}", f"{two / one:.2f}")
     console = Console()
     console.print(table)
-    console.print(f"two workers together: {2 * (arguments.repeats + 2) / elapsed:.2f} trials/s, start-up included")
+    console.print(
+        f"two workers together: {2 * (arguments.repeats + 2) / elapsed:.2f} trials/s, start-up included"
+    )
 
 
 if __name__ == "__main__":

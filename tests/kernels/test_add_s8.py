@@ -156,9 +156,7 @@ def test_against_tensorflow_lite_micro(target):
             for i, s in enumerate(shapes)
         ]
         y = builder.add(*sources, scale=q.scales[2], zero_point=q.zero_points[2], activation="relu")
-        interpreter = runtime.Interpreter.from_bytes(
-            builder.build(inputs=sources, outputs=[y])
-        )
+        interpreter = runtime.Interpreter.from_bytes(builder.build(inputs=sources, outputs=[y]))
         case, oracle = add_case(*shapes, q, seed=seed + 1)
         for index, tensor in enumerate(case.tensors):
             interpreter.set_input(tensor, index)

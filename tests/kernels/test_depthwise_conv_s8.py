@@ -387,9 +387,7 @@ def test_against_tensorflow_lite_micro(target):
             zero_point=zero_out,
             **options,
         )
-        interpreter = runtime.Interpreter.from_bytes(
-            builder.build(inputs=[source], outputs=[y])
-        )
+        interpreter = runtime.Interpreter.from_bytes(builder.build(inputs=[source], outputs=[y]))
         interpreter.set_input(x, 0)
         interpreter.invoke()
         want = interpreter.get_output(0)

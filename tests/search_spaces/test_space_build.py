@@ -62,7 +62,9 @@ def test_values_that_change_numerics_are_left_out() -> None:
 
 def test_a_pin_fixes_a_knob_for_every_plan() -> None:
     plan = synthetic_plan(4)
-    space = build_space(plan, synthetic_report(plan), SpaceSettings(pins=[pin("generic", type="conv_2d")]))
+    space = build_space(
+        plan, synthetic_report(plan), SpaceSettings(pins=[pin("generic", type="conv_2d")])
+    )
     assert space.size == 4
     assert [(item.operator_id, item.value) for item in space.pinned] == [
         ("0:conv0", "generic"),
@@ -80,7 +82,9 @@ def test_the_more_specific_pin_wins() -> None:
 
 def test_a_pin_to_auto_keeps_what_auto_chooses() -> None:
     plan = synthetic_plan(2)
-    space = build_space(plan, synthetic_report(plan), SpaceSettings(pins=[pin("auto", id="0:conv0")]))
+    space = build_space(
+        plan, synthetic_report(plan), SpaceSettings(pins=[pin("auto", id="0:conv0")])
+    )
     assert space.pinned[0].value == "specialized"
 
 
