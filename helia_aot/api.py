@@ -12,13 +12,14 @@ from helia_aot.codegen.archive import archive_bytes
 from helia_aot.config.convert import ConvertConfig
 from helia_aot.errors import EmitError, Problem
 from helia_aot.optimization.plan import OptimizationPlan
-from helia_aot.pipeline import Conversion, run_pipeline
+from helia_aot.pipeline import Conversion, run_pipeline, storage_of
 
 __all__ = [
     "Conversion",
     "convert",
     "module_directory",
     "output_path",
+    "storage_of",
     "write_archive",
     "write_module",
     "write_output",

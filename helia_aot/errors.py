@@ -21,7 +21,7 @@ lines catch them, print them and exit with ``exit_code``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -110,9 +110,34 @@ class PlanError(HeliaError):
 
 
 class BudgetError(HeliaError):
-    """The module does not fit into the memories or budgets it was given."""
+    """The module does not fit into the memories or budgets it was given.
+
+    Attributes:
+        overflow: By how much each limit is exceeded, by the name of its budget and in its unit.
+    """
 
     exit_code = 6
+
+    def __init__(
+        self,
+        summary: str,
+        problems: Sequence[Problem] = (),
+        *,
+        next_step: str = "",
+        overflow: Mapping[str, float] | None = None,
+    ) -> None:
+        super().__init__(summary, problems, next_step=next_step)
+        self.overflow = dict(overflow or {})
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Lets errors cross process borders with all their data."""
+        return (_rebuild_budget, (self.summary, self.problems, self.next_step, self.overflow))
+
+
+def _rebuild_budget(
+    summary: str, problems: tuple[Problem, ...], next_step: str, overflow: dict[str, float]
+) -> BudgetError:
+    return BudgetError(summary, problems, next_step=next_step, overflow=overflow)
 
 
 class EmitError(HeliaError):

@@ -8,6 +8,7 @@ Every stage takes values and gives values. The disk is read at the start (model,
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, cast
@@ -23,6 +24,7 @@ from helia_aot.frontend.tflite.reader import ModelFile, read_model
 from helia_aot.ir.graph import Graph, Operator
 from helia_aot.memory.budget import check_tensors
 from helia_aot.memory.layout import MemoryPlan, constant_blob
+from helia_aot.memory.lifetimes import merge_aliases
 from helia_aot.memory.lowered import requests_of, tensor_rule_warnings
 from helia_aot.memory.placement import Memories
 from helia_aot.memory.plan import plan_memory
@@ -47,6 +49,7 @@ from helia_aot.optimization.check_budget import (
     BudgetUse,
     budget_uses,
     check_budget,
+    storage_bytes,
 )
 from helia_aot.optimization.describe import OperatorFacts, build_report, plan_operators
 from helia_aot.optimization.hints import DTCM, constant_placement
@@ -76,6 +79,13 @@ from helia_aot.optimization.resolve import (
     rule_warnings,
     values_of,
 )
+from helia_aot.optimization.storage import (
+    MemoryFacts,
+    ModuleStorage,
+    OperatorStorage,
+    OperatorVariant,
+    StorageBlock,
+)
 from helia_aot.optimization.write import dump_json
 from helia_aot.platforms.registry import load_platform
 from helia_aot.platforms.schema import Platform
@@ -100,6 +110,7 @@ class Conversion:
         residency: The residency record, whether or not it is written.
         memory_plan: Where everything is.
         budget: What the conversion makes of every limit of ``optimization.budget``.
+        storage_bytes: Bytes of each memory, of arenas and of constants, by the name of their budget.
         module: The C module with its plan and report.
         warnings: What the user should look at, e.g. rules that match nothing.
         receipt: ``applied N of N ...`` when a plan was reproduced, else None.
@@ -112,6 +123,7 @@ class Conversion:
     residency: Mapping[str, Any]
     memory_plan: MemoryPlan
     budget: tuple[BudgetUse, ...]
+    storage_bytes: Mapping[str, int]
     module: Module
     warnings: tuple[str, ...]
     receipt: str | None
@@ -258,10 +270,147 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
         residency=residency,
         memory_plan=memory_plan,
         budget=budget,
+        storage_bytes=storage_bytes(memory_plan, volatile),
         module=module,
         warnings=warnings,
         receipt=receipt,
     )
+
+
+def storage_of(conversion: Conversion) -> ModuleStorage:
+    """Gives what the tensors of a module take by every alternative of its operators.
+
+    The model is read again and every operator is lowered once for each combination of its knobs.
+
+    Raises:
+        HeliaError: As :func:`run_pipeline`.
+    """
+    config, platform = conversion.config, conversion.platform
+    model = read_model(config.model.path, config.model.subgraph)
+    graph = _transformed(model.graph, config, platform)
+    target = Target(
+        mve="mve" in platform.capabilities, dsp="dsp" in platform.capabilities, fp16=platform.fp16
+    )
+    operators = _resolvable_operators(graph, target)
+    chosen = resolve_choices(operators, config, conversion.plan)
+    variants: list[list[tuple[dict[str, str], LoweredOperator]]] = []
+    for index, operator in enumerate(operators):
+        variants.append([])
+        for knobs in _knob_values(operator, chosen[index]):
+            values = {
+                name: choice.model_copy(update={"value": knobs[name]})
+                for name, choice in chosen[index].items()
+            }
+            fixed = resolve_fixed([operator], [values], config)
+            low = FAMILIES[operator.op_type].lower(
+                graph,
+                graph.operators[index],
+                {**values_of(values), **values_of(fixed[0])},
+                target,
+            )
+            variants[-1].append((knobs, low))
+    own = [items[0][1] for items in variants]
+    blocks = _storage_blocks(graph, operators, own)
+    capacities = _capacities(config, platform)
+    arenas = [arena for arena in conversion.memory_plan.arenas if arena.is_staged]
+    return ModuleStorage(
+        alignment=platform.min_alignment,
+        memories=tuple(
+            MemoryFacts(
+                name=name,
+                size_bytes=capacities[name],
+                writable=platform.memories[name].volatile,
+                volatile=platform.memories[name].volatile,
+                tcm=platform.memories[name].tcm,
+            )
+            for name in platform.preferred_memory_order
+        ),
+        operators=_operator_storage(graph, operators, variants, blocks),
+        blocks=blocks,
+        places={place.id: place.memory for place in conversion.memory_plan.allocations.values()},
+        sources={arena.memory: arena.source_memory for arena in arenas},
+    )
+
+
+def _knob_values(
+    operator: ResolvableOperator, chosen: Mapping[str, KnobChoice]
+) -> list[dict[str, str]]:
+    """Gives all combinations of the values that make a difference, the chosen one first."""
+    values = [
+        [choice.value]
+        + [value for value in operator.domains[name].entries if value != choice.value]
+        if operator.domains[name].applicable
+        else [choice.value]
+        for name, choice in chosen.items()
+    ]
+    return [dict(zip(chosen, item, strict=True)) for item in itertools.product(*values)]
+
+
+def _storage_blocks(
+    graph: Graph,
+    operators: Sequence[ResolvableOperator],
+    lowered: Sequence[LoweredOperator],
+) -> tuple[StorageBlock, ...]:
+    """Gives the storage that is written at run time, without the operators' own buffers."""
+    buffers = {low.scratch_id for low in lowered}
+    requests = requests_of(graph, lowered, (), {})
+    found = []
+    last = len(operators) - 1
+    for role in ("scratch", "persistent"):
+        blocks = merge_aliases([r for r in requests if r.role == role and r.id not in buffers])
+        for block in blocks:
+            users = [
+                index
+                for index, operator in enumerate(graph.operators)
+                if not {*operator.inputs, *operator.outputs}.isdisjoint(block.members)
+            ]
+            owner = operators[users[0] if users else 0].id.id
+            is_scratch = role == "scratch"
+            found.append(
+                StorageBlock(
+                    owner=owner,
+                    role=role,
+                    tensors=block.members,
+                    size_bytes=block.size_bytes,
+                    first_use=block.first_use if is_scratch else 0,
+                    last_use=block.last_use if is_scratch else last,
+                )
+            )
+    return tuple(found)
+
+
+def _operator_storage(
+    graph: Graph,
+    operators: Sequence[ResolvableOperator],
+    variants: Sequence[Sequence[tuple[dict[str, str], LoweredOperator]]],
+    blocks: Sequence[StorageBlock],
+) -> tuple[OperatorStorage, ...]:
+    owner_of = {tensor: block.owner for block in blocks for tensor in block.tensors}
+    taken: set[str] = set()
+    found = []
+    for index, (operator, items) in enumerate(zip(operators, variants, strict=True)):
+        source = graph.operators[index]
+        owners = [owner_of[t] for t in (*source.inputs, *source.outputs) if t in owner_of]
+        others = dict.fromkeys(owner for owner in owners if owner != operator.id.id)
+        found.append(
+            OperatorStorage(
+                operator_id=operator.id.id,
+                index=index,
+                scratch_id=items[0][1].scratch_id,
+                variants=tuple(
+                    OperatorVariant(
+                        knobs=knobs,
+                        entry=low.call.entry if low.call else None,
+                        constants={c.id: c.data.nbytes for c in low.constants if c.id not in taken},
+                        scratch_bytes=low.scratch_bytes,
+                    )
+                    for knobs, low in items
+                ),
+                reads=tuple(others),
+            )
+        )
+        taken |= {constant.id for _, low in items for constant in low.constants}
+    return tuple(found)
 
 
 def _transformed(graph: Graph, config: ConvertConfig, platform: Platform) -> Graph:

@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.assignment import Assignment, Choices, Costs, cheapest
+from optimizer.assignment import Assignment, Choices, Costs, Limit, cheapest
 from search_spaces.space import SearchSpace
 
 COUPLING: Final = 5e-4
@@ -367,7 +367,7 @@ class AdditiveModel:
             return True
         return sum(self.knows(before, index) for index in self.sites[before].basic) < 2
 
-    def bound(self, excluded: Sequence[Choices] = ()) -> float | None:
+    def bound(self, excluded: Sequence[Choices] = (), limits: Sequence[Limit] = ()) -> float | None:
         """Gives the cycles below which, as far as the builds tell, no plan of the space can come.
 
         It is the lowest sum over all plans, with pairs of neighbours that no build had at their
@@ -377,6 +377,7 @@ class AdditiveModel:
 
         Args:
             excluded: Choices that are known to be bad.
+            limits: What every plan must keep to.
 
         Returns:
             None while not every value was measured or too few builds can be checked by others.
@@ -384,7 +385,7 @@ class AdditiveModel:
         if not self.is_complete(excluded) or self.error_cycles is None:
             return None
         costs = self.costs(low=True)
-        best = cheapest(costs, excluded=excluded)
+        best = cheapest(costs, limits=limits, excluded=excluded)
         if best is None:
             return None
         return max(0.0, self.base + costs.of(best) - self.error_cycles)

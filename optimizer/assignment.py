@@ -51,16 +51,39 @@ class Costs:
 
 
 @dataclass(frozen=True)
+class SharedCost:
+    """What is paid once, however many choices use it, such as the code of a kernel entry.
+
+    Attributes:
+        amount: The cost.
+        users: The choices that need it.
+    """
+
+    amount: float
+    users: Choices
+
+
+@dataclass(frozen=True)
 class Limit:
     """A limit on another cost that adds up over sites.
 
     Attributes:
         costs: For each site the amount that each alternative takes, in the unit of ``most``.
         most: The largest sum that is allowed.
+        shared: What is added once where any of its users is chosen.
     """
 
     costs: Sequence[NDArray[np.float64]]
     most: float
+    shared: Sequence[SharedCost] = ()
+
+    def of(self, assignment: Assignment) -> float:
+        """Gives what an assignment takes."""
+        chosen = set(enumerate(assignment))
+        total = sum(
+            float(costs[index]) for costs, index in zip(self.costs, assignment, strict=True)
+        )
+        return total + sum(item.amount for item in self.shared if not chosen.isdisjoint(item.users))
 
 
 def cheapest(
@@ -96,6 +119,7 @@ class _Programme:
             tie_break = TIE_BREAK * (np.arange(len(single)) > 0)
             self._objective += list(single - single.min() + tie_break)
         self._integers = len(self._objective)
+        self._shared: dict[Choices, int] = {}
         self._rows: list[dict[int, float]] = []
         self._low: list[float] = []
         self._high: list[float] = []
@@ -108,9 +132,11 @@ class _Programme:
         return int(self._first[site]) + alternative
 
     def _add_row(self, row: dict[int, float], low: float, high: float) -> None:
-        self._rows.append(row)
-        self._low.append(low)
-        self._high.append(high)
+        # Rows of bytes beside rows of ones are hard to solve exactly, so each is scaled to about 1.
+        scale = max((abs(value) for value in row.values()), default=0.0) or 1.0
+        self._rows.append({column: value / scale for column, value in row.items() if value})
+        self._low.append(low / scale)
+        self._high.append(high / scale)
 
     def _add_pair(self, site: int, costs: NDArray[np.float64]) -> None:
         # y[a, b] = x[site, a] * x[site - 1, b]: its sums over one index are the other's variable.
@@ -130,7 +156,19 @@ class _Programme:
             for site, amounts in enumerate(limit.costs)
             for index, amount in enumerate(amounts)
         }
+        for item in limit.shared:
+            row[self._use(item.users)] = item.amount
         self._add_row(row, -np.inf, limit.most)
+
+    def _use(self, users: Choices) -> int:
+        """Gives the variable that is at least 1 where any of the users is chosen."""
+        if users not in self._shared:
+            column = len(self._objective)
+            self._objective.append(0.0)
+            self._shared[users] = column
+            for site, index in sorted(users):
+                self._add_row({column: 1.0, self._variable(site, index): -1.0}, 0, np.inf)
+        return self._shared[users]
 
     def exclude(self, choices: Choices) -> None:
         row = {self._variable(site, index): 1.0 for site, index in choices}

@@ -8,13 +8,13 @@ where the last one stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from helia_aot.api import Conversion, convert
+from helia_aot.api import Conversion, convert, storage_of
 from helia_aot.errors import InvariantError, Problem
 from helia_aot.optimization.knobs import KERNEL
 from helia_aot.optimization.plan import OptimizationPlan
@@ -24,23 +24,28 @@ from optimizer.cached_executor import CachedExecutor
 from optimizer.compiler import compiler_sha256
 from optimizer.config import CampaignConfig
 from optimizer.errors import CampaignError
-from optimizer.evaluate import RunnerFactory, TrialContext
+from optimizer.evaluate import RunnerFactory, TrialContext, without_budget
 from optimizer.executor import DeferredExecutor, Executor, ExecutorFactory
+from optimizer.front import budget_rows, pareto_front
 from optimizer.identity import campaign_identity, module_sha256, settings_without_locations
 from optimizer.measurement_cache import MeasurementCache
 from optimizer.profile import Profile, record_outcomes
 from optimizer.progress import Progress
+from optimizer.quantities import CYCLES, counts_time, fits, missing_quantities, quantity
 from optimizer.reproduce import reproduce_command
 from optimizer.search import Search, SearchLimits
 from optimizer.serial_executor import SerialExecutor
-from optimizer.verdict import compare, finalists
+from optimizer.task import SearchTask
+from optimizer.verdict import compare, confirm, finalists
 from results.evidence import (
     EVIDENCE_NAME,
     Comparison,
     Evidence,
+    FrontPoint,
     Optimality,
     Rebuild,
     measured_plan,
+    operator_rows,
     search_facts,
     text_sha256,
 )
@@ -53,7 +58,7 @@ from runners.measure import random_stimulus
 from runners.measurement import Measurement
 from runners.registry import create_runner
 from search_spaces.build import build_space
-from search_spaces.plans import apply, plan_key
+from search_spaces.plans import apply, plan_at, plan_key
 from search_spaces.space import SPACE_NAME, Choice, SearchSpace
 
 
@@ -91,19 +96,21 @@ def run_campaign(
             be measured, the rig fails, or a file cannot be written.
         HeliaError: What the conversion of the baseline or the runner raises.
     """
-    auto = convert(config.convert)
+    limited = config.limited_convert
+    auto = convert(without_budget(limited))
     space = build_space(
         auto.plan,
         auto.report,
-        knobs=config.space.knobs,
-        pins=config.space.pins,
-        exclude=config.space.exclude,
+        config.space.settings,
+        storage=storage_of(auto),
+        saves_memory=config.saves_memory,
     )
+    task = SearchTask(space, tuple(config.objectives), config.limits)
     create = runner_factory or partial(
         create_runner, config.runner.name, clock_mhz=config.runner.clock_mhz
     )
     context = TrialContext(
-        config=config.convert,
+        config=limited,
         stimulus=random_stimulus(auto.module.inputs),
         settings=MeasureSettings(
             warmups=config.runner.warmups,
@@ -131,13 +138,30 @@ def run_campaign(
         start = create_executor or partial(start_executor, config)
         with closing(DeferredExecutor(partial(start, context))) as executor:
             search = Search(
-                space,
-                auto.plan,
+                task,
+                _baseline(auto, space),
                 executor=_with_cache(config, executor, identity, progress),
                 ledger=ledger,
                 progress=progress,
             )
-            return _run(config, auto, space, ledger, search)
+            return _run(config, auto, task, ledger, search)
+
+
+def _baseline(auto: Conversion, space: SearchSpace) -> OptimizationPlan:
+    """Gives the plan of ``auto`` as a point of the space, so that a proposal of it is no other plan.
+
+    Raises:
+        InvariantError: Naming the memory of every tensor gives another module than ``auto``.
+    """
+    if not space.moves_tensors or any(item.value != item.baseline for item in space.pinned):
+        return auto.plan
+    plan = plan_at(auto.plan, space, space.baseline)
+    named = convert(auto.config, plan=plan)
+    if named.module.constant_blobs != auto.module.constant_blobs or (
+        named.memory_plan.allocations != auto.memory_plan.allocations
+    ):
+        raise InvariantError("The plan that auto chooses cannot be written with its placements.")
+    return plan
 
 
 def _with_cache(
@@ -180,9 +204,11 @@ def all_generic(plan: OptimizationPlan, report: OptimizationReport) -> Optimizat
 
 
 def _run(
-    config: CampaignConfig, auto: Conversion, space: SearchSpace, ledger: Ledger, search: Search
+    config: CampaignConfig, auto: Conversion, task: SearchTask, ledger: Ledger, search: Search
 ) -> CampaignSummary:
+    space = task.space
     baseline = search.measure_baseline()
+    _check_quantities(config, baseline.measurement)
     generic = all_generic(auto.plan, auto.report)
     reference = _reference(search, baseline, generic)
     limits = SearchLimits(
@@ -192,11 +218,12 @@ def _run(
         no_gain=config.search.no_gain,
     )
     stop_reason = search.run(sampler=config.search.sampler, seed=config.search.seed, limits=limits)
-    verdict = _decide(auto.plan, space, ledger, search, baseline)
+    verdict = _decide(_baseline(auto, space), task, ledger, search, baseline)
     written = _final_conversion(config, verdict.plan)
     folder = config.out_path
     plan_path = folder / f"{config.convert.module.prefix}_plan.json"
     plan_text = dump_json(written.plan)
+    winner = measured_plan(verdict.winner)
     evidence = Evidence(
         plan_file=plan_path.name,
         plan_sha256=text_sha256(plan_text),
@@ -206,12 +233,15 @@ def _run(
         identity=ledger.identity,
         baseline=measured_plan(baseline),
         reference=None if reference is None else measured_plan(reference),
-        winner=measured_plan(verdict.winner),
+        winner=winner,
         comparisons=verdict.comparisons,
         search=search_facts(ledger.entries, space, stop_reason),
-        optimality=_optimality(space, ledger, verdict.winner),
+        optimality=_optimality(task, ledger, verdict.winner),
+        budget=budget_rows(task, ledger.entries, baseline.measurement, winner.measurement),
+        front=_write_front(config, auto.plan, task, ledger, verdict),
+        operators=operator_rows(measured_plan(baseline), winner, space),
         rebuild=Rebuild(
-            convert=settings_without_locations(config.convert),
+            convert=settings_without_locations(config.limited_convert),
             runner=config.runner.model_dump(mode="json"),
             module_sha256=module_sha256(written.module),
         ),
@@ -230,9 +260,45 @@ def _run(
     )
 
 
-def _optimality(space: SearchSpace, ledger: Ledger, winner: TrialRecord) -> Optimality | None:
+def _check_quantities(config: CampaignConfig, baseline: Measurement) -> None:
+    """Refuses objectives and limits that the runner does not measure.
+
+    Raises:
+        CampaignError: At least one is not measured; all are listed.
+    """
+    asked = {name: f"budget.{name}" for name in config.limits}
+    asked |= dict.fromkeys(config.objectives, "objectives")
+    runner = "the runner" if baseline.identity is None else f"runner {baseline.identity.runner!r}"
+    if missing := missing_quantities(baseline, asked):
+        raise CampaignError(
+            "The campaign asks for what its runner does not measure.",
+            [Problem(key, f"{runner} gives no {name}") for name, key in missing.items()],
+            next_step="remove it, or use another runner",
+        )
+
+
+def _write_front(
+    config: CampaignConfig,
+    auto_plan: OptimizationPlan,
+    task: SearchTask,
+    ledger: Ledger,
+    verdict: _Verdict,
+) -> tuple[FrontPoint, ...]:
+    """Writes the plan of every point of the Pareto front and gives the points."""
+    points = []
+    for number, point in enumerate(pareto_front(task, ledger.entries)):
+        name = f"{config.convert.module.prefix}_front_{number}_plan.json"
+        plan = plan_at(auto_plan, task.space, point.choices)
+        written = _final_conversion(config, plan)
+        write_atomically(config.out_path / name, dump_json(written.plan))
+        is_written = point.plan_key == verdict.winner.plan_key
+        points.append(point.model_copy(update={"plan_file": name, "is_written": is_written}))
+    return tuple(points)
+
+
+def _optimality(task: SearchTask, ledger: Ledger, winner: TrialRecord) -> Optimality | None:
     outcomes = record_outcomes(known_plans(ledger.entries).values())
-    return Profile(space, outcomes).optimality(winner.measurement.best_cycles)
+    return Profile(task, outcomes).optimality(winner.measurement.best_cycles)
 
 
 def _reference(
@@ -246,24 +312,71 @@ def _reference(
 
 
 def _decide(
-    auto_plan: OptimizationPlan,
-    space: SearchSpace,
+    baseline_plan: OptimizationPlan,
+    task: SearchTask,
     ledger: Ledger,
     search: Search,
     baseline: TrialRecord,
 ) -> _Verdict:
-    """Verifies the finalists in turn; the first that is really faster wins, else ``auto`` does."""
+    """Verifies the finalists in turn; the first that is really better wins, else ``auto`` does.
+
+    Raises:
+        CampaignError: ``auto`` breaks a limit, and no plan was found that keeps to all of them.
+    """
     trials = [entry for entry in ledger.entries if isinstance(entry, TrialRecord)]
+    is_fit = fits(baseline.measurement, task.budget)
     comparisons: list[Comparison] = []
-    for finalist in finalists(trials, baseline):
-        plan = apply(auto_plan, space.choices(finalist.choices))
-        comparisons.append(compare(finalist.plan_key, _repetition(search, auto_plan, plan)))
+    for finalist in finalists(trials, baseline, value=task.value):
+        plan = plan_at(baseline_plan, task.space, finalist.choices)
+        measure = _repetition(search, baseline_plan, plan)
+        if is_fit and counts_time(task.objectives[0]):
+            comparisons.append(compare(finalist.plan_key, measure))
+        else:
+            comparisons.append(
+                confirm(
+                    finalist.plan_key,
+                    measure,
+                    is_good=lambda found: fits(found, task.budget),
+                    reason=f"it has less {task.objectives[0]} than auto"
+                    if is_fit
+                    else "it keeps to the limits, which auto does not",
+                )
+            )
         if comparisons[-1].is_faster:
             return _Verdict(plan, finalist, tuple(comparisons), False, comparisons[-1].reason)
-    text = "no measured plan is faster than auto"
+    if not is_fit:
+        raise CampaignError(
+            "No plan keeps to the limits, so none is written.",
+            _nearest(task, trials, baseline),
+            next_step="raise the limits, or measure more plans with --trials",
+        )
+    text = "no measured plan is better than auto"
+    if task.objectives[0] == CYCLES:
+        text = "no measured plan is faster than auto"
     if comparisons:
         text = f"auto is kept: {comparisons[0].reason}"
-    return _Verdict(auto_plan, baseline, tuple(comparisons), True, text)
+    return _Verdict(baseline_plan, baseline, tuple(comparisons), True, text)
+
+
+def _nearest(
+    task: SearchTask, trials: Sequence[TrialRecord], baseline: TrialRecord
+) -> list[Problem]:
+    """Gives, for each limit that auto breaks, what auto takes and the least that any plan took."""
+    problems = []
+    for name, limit in task.budget.items():
+        values = [
+            value
+            for record in trials
+            if record.measurement.status == "ok"
+            and (value := quantity(record.measurement, name)) is not None
+        ]
+        auto = quantity(baseline.measurement, name)
+        if auto is not None and auto > limit:
+            reason = (
+                f"auto takes {auto:,.0f} of {limit:,.0f}; the least measured is {min(values):,.0f}"
+            )
+            problems.append(Problem(f"budget.{name}", reason))
+    return problems
 
 
 def _repetition(
@@ -282,14 +395,25 @@ def _final_conversion(config: CampaignConfig, plan: OptimizationPlan) -> Convers
     """Converts with the plan, and checks that converting with what comes out changes nothing.
 
     The last conversion is what a user does with the written plan, so its plan must be the same byte
-    for byte. The first one completes the plan with what the compiler derives, e.g. placements.
+    for byte. The first one completes the plan with what the compiler derives, e.g. placements; the
+    last one has the user's own limits on memories, which a plan that names every place does not need.
     """
-    complete = convert(config.convert, plan=plan)
-    written = convert(config.convert, plan=complete.plan)
+    limited = config.limited_convert
+    complete = convert(limited, plan=plan)
+    written = convert(limited, plan=complete.plan)
     again = convert(config.convert, plan=written.plan)
-    if written.module.files != again.module.files:
+    if _built_files(written) != _built_files(again) or written.plan != again.plan:
         raise InvariantError("Converting with the written plan does not give the same module.")
     return written
+
+
+def _built_files(conversion: Conversion) -> list[tuple[str, str]]:
+    """Gives the files that are compiled; reports state the limits, which may differ."""
+    return [
+        (file.path, file.text)
+        for file in conversion.module.files
+        if PurePosixPath(file.path).suffix not in (".json", ".html")
+    ]
 
 
 def _make_folder(folder: Path) -> Path:

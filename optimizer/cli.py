@@ -91,6 +91,23 @@ def run(  # noqa: PLR0913 (one parameter for each option)
 
 
 @app.command()
+def presets(as_json: AsJson = False) -> None:
+    """List the presets of search spaces: settings of space by name, for space.preset."""
+    from search_spaces.presets import load_preset, preset_names
+
+    found = {name: load_preset(name) for name in preset_names()}
+    if as_json:
+        content = {name: preset.model_dump(mode="json") for name, preset in found.items()}
+        typer.echo(json.dumps(content, indent=2))
+        return
+    from rich.text import Text
+
+    console = _console()
+    for name, preset in found.items():
+        console.print(Text.assemble((f"{name:16}", "bold"), f" {preset.text}"))
+
+
+@app.command()
 def measure(
     path: Annotated[
         Path,

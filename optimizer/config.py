@@ -13,18 +13,20 @@ from helia_aot.config.base import StrictModel
 from helia_aot.config.convert import (
     ConvertConfig,
     FolderName,
-    OperatorRule,
+    MemoryConstraint,
     OptimizationConfig,
 )
 from helia_aot.config.load import load_convert_config, merged, read_yaml
 from helia_aot.config.problems import problems_of
 from helia_aot.errors import ConfigError, Problem
-from helia_aot.optimization.budgets import BUDGETS
+from helia_aot.optimization.budgets import MEMORY_SUFFIX, budget_names, closest_name
+from helia_aot.platforms.registry import load_platform
+from optimizer.quantities import CYCLES, UNMEASURED, counts_time, is_quantity
 from optimizer.samplers import SamplerName
 from runners.registry import RUNNERS
-
-OBJECTIVES: Final = ("cycles",)
-"""What a campaign can minimise."""
+from search_spaces.build import Grouping, SpaceSettings
+from search_spaces.presets import PresetName, load_preset
+from search_spaces.rules import GroupRule, SpaceRule
 
 MODEL_SUFFIXES: Final = (".tflite", ".lite")
 CAMPAIGN_SUFFIXES: Final = (".yaml", ".yml")
@@ -37,9 +39,26 @@ def _known_runner(name: str) -> str:
 
 
 def _supported_objectives(names: list[str]) -> list[str]:
-    if names != list(OBJECTIVES):
-        raise ValueError(f"not supported; the only objective is [{', '.join(OBJECTIVES)}]")
+    if not names:
+        raise ValueError(f"names nothing to minimise; use [{CYCLES}]")
+    if len(set(names)) != len(names):
+        raise ValueError("names an objective twice")
+    for name in names:
+        _supported_quantity(name)
     return names
+
+
+def _supported_quantity(name: str) -> str:
+    if name in UNMEASURED:
+        raise ValueError(f"{name} is measured by no runner")
+    if not is_quantity(name):
+        close = closest_name(name)
+        hint = f"; did you mean {close}?" if close else ""
+        raise ValueError(f"{name} is not a quantity that can be minimised or limited{hint}")
+    return name
+
+
+Quantity = Annotated[str, AfterValidator(_supported_quantity)]
 
 
 class RunnerConfig(StrictModel):
@@ -57,17 +76,49 @@ class RunnerConfig(StrictModel):
 
 
 class SpaceConfig(StrictModel):
-    """Which plans are searched."""
+    """Which plans are searched; what is set here goes over the preset."""
 
-    knobs: list[str] | None = Field(None, description="Knobs that vary; null for all")
-    pins: list[OperatorRule] = Field(
-        default_factory=list,
-        description="Rules that fix knobs: type, id, optimization {<knob>: <value>}",
+    preset: PresetName | None = Field(
+        None, description="A set of these settings by name; helia-search presets lists them"
     )
-    exclude: list[OperatorRule] = Field(
+    knobs: list[str] | None = Field(None, description="Choices that vary; null for all")
+    pins: list[SpaceRule] = Field(
+        default_factory=list,
+        description="Rules that fix choices: type, id, optimization {<choice>: <value>}",
+    )
+    exclude: list[SpaceRule] = Field(
         default_factory=list,
         description="Rules of the same form for values that are not searched",
     )
+    restrict: list[SpaceRule] = Field(
+        default_factory=list,
+        description="Rules of the same form that leave just their values and the baseline's; the "
+        "most specific one counts",
+    )
+    group: Grouping = Field(
+        "operator",
+        description="Who chooses together: each operator alone, all of one type, or all of one type "
+        "with equal shapes",
+    )
+    groups: list[GroupRule] = Field(
+        default_factory=list,
+        description="Groups of your own, before group: name, type, id, knobs; the first that matches",
+    )
+
+    @property
+    def settings(self) -> SpaceSettings:
+        """These settings over those of the preset; lists of rules are joined, the preset's first."""
+        tree = load_preset(self.preset).space if self.preset else {}
+        base = SpaceConfig.model_validate(tree)
+        chosen = self.model_fields_set
+        return SpaceSettings(
+            knobs=self.knobs if "knobs" in chosen else base.knobs,
+            pins=(*base.pins, *self.pins),
+            exclude=(*base.exclude, *self.exclude),
+            restrict=(*base.restrict, *self.restrict),
+            group=self.group if "group" in chosen else base.group,
+            groups=(*self.groups, *base.groups),
+        )
 
 
 class SearchConfig(StrictModel):
@@ -119,7 +170,14 @@ class CampaignConfig(StrictModel):
     )
     runner: RunnerConfig = Field(default_factory=RunnerConfig, description="What measures")
     objectives: Annotated[list[str], AfterValidator(_supported_objectives)] = Field(
-        default_factory=lambda: list(OBJECTIVES), description="What is minimised"
+        default_factory=lambda: [CYCLES],
+        description="What is minimised, by the names of budgets; several give a Pareto front, of "
+        "which the best by the first objective is the written plan",
+    )
+    budget: dict[Quantity, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict,
+        description="Upper limits by name, over those of convert.optimization.budget; no plan beyond "
+        "one is written. A limit on a memory also bounds what the planner uses of it",
     )
     space: SpaceConfig = Field(default_factory=SpaceConfig, description="Which plans are searched")
     search: SearchConfig = Field(
@@ -137,6 +195,40 @@ class CampaignConfig(StrictModel):
     def campaign_name(self) -> str:
         """The name, or its default."""
         return self.name or f"{self.convert.model.path.stem}-{self.convert.platform.name}"
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """All upper limits by name."""
+        return {**self.convert.optimization.budget, **self.budget}
+
+    @property
+    def limited_convert(self) -> ConvertConfig:
+        """The conversion with the campaign's limits; those on memories bound the planner as well."""
+        limits = self.limits
+        if not limits:
+            return self.convert
+        sizes = {
+            item.name: item.max_size
+            for item in self.convert.memory.constraints
+            if item.max_size is not None
+        }
+        whole = load_platform(self.convert.platform.name, self.convert.platform).memory_sizes
+        for name, limit in limits.items():
+            limited = name.removesuffix(MEMORY_SUFFIX)
+            if limited != name and limited in whole:
+                sizes[limited] = min(int(limit), sizes.get(limited, whole[limited]))
+        constraints = [MemoryConstraint(name=name, max_size=size) for name, size in sizes.items()]
+        memory = self.convert.memory.model_copy(update={"constraints": constraints})
+        optimization = self.convert.optimization.model_copy(update={"budget": limits})
+        return self.convert.model_copy(update={"memory": memory, "optimization": optimization})
+
+    @property
+    def saves_memory(self) -> bool:
+        """Whether less of a memory is worth something, so that slower places are searched too."""
+        memories = load_platform(self.convert.platform.name, self.convert.platform).memory_sizes
+        names = {f"{memory}{MEMORY_SUFFIX}" for memory in memories} | {"ram_bytes", "arena_bytes"}
+        wanted = {name for name in (*self.objectives, *self.limits) if not counts_time(name)}
+        return bool(wanted & names)
 
     @property
     def out_path(self) -> Path:
@@ -186,7 +278,7 @@ def load_campaign_config(
         raise ConfigError(
             "The campaign is not valid.", problems_of(error, CampaignConfig)
         ) from error
-    if unfit := _unfit_settings(config.convert.optimization):
+    if unfit := [*_unfit_settings(config.convert.optimization), *_unfit_names(config)]:
         raise ConfigError("The campaign is not valid.", unfit)
     return config
 
@@ -205,10 +297,36 @@ def _unfit_settings(settings: OptimizationConfig) -> list[Problem]:
     problems += [
         Problem(
             f"convert.optimization.budget.{name}",
-            "campaigns do not hold measurements to limits; only what conversion checks is held",
-            "remove it, or limit memories, arena_bytes or constant_bytes",
+            "no runner measures it, so no plan could be held to it",
+            "remove it",
         )
         for name in settings.budget
-        if name in BUDGETS and BUDGETS[name].enforced_by != "conversion"
+        if name in UNMEASURED
     ]
+    return problems
+
+
+def _unfit_names(config: CampaignConfig) -> list[Problem]:
+    """Gives the objectives and limits that the target does not have, such as an unknown memory."""
+    platform = load_platform(config.convert.platform.name, config.convert.platform)
+    known = budget_names(tuple(platform.memories))
+    problems = []
+    for key, names in (("objectives", config.objectives), ("budget", list(config.budget))):
+        problems += [
+            Problem(
+                f"{key}.{name}" if key == "budget" else key,
+                f"{platform.name} has no {name}",
+                f"use one of: {', '.join(item for item in known if item not in UNMEASURED)}",
+            )
+            for name in names
+            if name not in known
+        ]
+    if config.search.sampler == "profile" and not counts_time(config.objectives[0]):
+        problems.append(
+            Problem(
+                "objectives",
+                "the profile sampler needs cycles or latency_us as the first objective",
+                "list it first, with the sizes after it or as a budget; or use search.sampler tpe",
+            )
+        )
     return problems

@@ -27,6 +27,10 @@ def summary_parts(summary: CampaignSummary) -> Iterator[RenderableType]:
     yield _cycles(summary)
     if summary.changes:
         yield _changes(summary)
+    if summary.budget:
+        yield _budget(summary)
+    if summary.front:
+        yield _front(summary)
     yield Text(f"verdict: {summary.verdict}")
     if summary.optimality is not None:
         yield Text(_optimality(summary.optimality))
@@ -78,6 +82,37 @@ def _changes(summary: CampaignSummary) -> Table:
             relative,
         )
     return table
+
+
+def _budget(summary: CampaignSummary) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("limit")
+    for name in ("at most", "auto", "written", "plans refused"):
+        table.add_column(name, justify="right")
+    for row in summary.budget:
+        values = [_number(value) for value in (row.limit, row.baseline, row.winner)]
+        is_over = row.baseline is not None and row.baseline > row.limit
+        auto = Text(values[1], "bold red" if is_over else "")
+        table.add_row(row.name, values[0], auto, values[2], f"{row.refused}")
+    return table
+
+
+def _front(summary: CampaignSummary) -> Table:
+    table = Table(box=None, pad_edge=False, title="Pareto front", title_justify="left")
+    for name in summary.front[0].values:
+        table.add_column(name, justify="right")
+    table.add_column("plan")
+    for point in summary.front:
+        mark = " (the written plan)" if point.is_written else ""
+        values = [_number(value) for value in point.values.values()]
+        table.add_row(*values, f"{point.plan_file or 'auto'}{mark}")
+    return table
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "not known"
+    return f"{int(value):,}" if value.is_integer() else f"{value:,.2f}"
 
 
 def _search(summary: CampaignSummary) -> str:

@@ -23,6 +23,7 @@ from helia_aot.optimization.plan import OptimizationPlan
 from helia_aot.platforms.schema import Platform
 from optimizer.compiler import compiler_sha256
 from optimizer.measurement_cache import CacheError, MeasurementCache, image_cache_key
+from optimizer.quantities import OVERFLOW
 from runners.base import MeasureSettings, Runner
 from runners.errors import RunnerError
 from runners.measurement import Measurement, Stimulus, outputs_sha256
@@ -62,6 +63,8 @@ class TrialJob:
         expected_outputs_sha256: Digest that the outputs must have; None accepts any.
         deadline_s: Wall-clock seconds after which the worker is given up, above 0.
         may_use_cache: Whether an earlier measurement of the same image will do.
+        holds_budget: Whether a plan over the budget of the configuration is bad; the plan that
+            ``auto`` chooses is measured even then.
     """
 
     number: int
@@ -69,6 +72,7 @@ class TrialJob:
     expected_outputs_sha256: str | None
     deadline_s: float
     may_use_cache: bool = False
+    holds_budget: bool = True
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,8 @@ class Evaluator:
         context = self._context
         started = time.perf_counter()
         try:
-            conversion = convert(context.config, plan=job.plan)
+            config = context.config if job.holds_budget else without_budget(context.config)
+            conversion = convert(config, plan=job.plan)
         except BudgetError as error:
             return _does_not_fit(error)
         convert_seconds = time.perf_counter() - started
@@ -129,7 +134,10 @@ class Evaluator:
         except RunnerError as error:
             return Measurement(status="rig_bad", stage="build", reason=str(error))
         measurement = measurement.model_copy(
-            update={"stage_seconds": {"convert": convert_seconds, **measurement.stage_seconds}}
+            update={
+                "stage_seconds": {"convert": convert_seconds, **measurement.stage_seconds},
+                "storage_bytes": dict(conversion.storage_bytes),
+            }
         )
         return check_outputs(measurement, job.expected_outputs_sha256)
 
@@ -161,6 +169,12 @@ class Evaluator:
         return measurement
 
 
+def without_budget(config: ConvertConfig) -> ConvertConfig:
+    """Gives the configuration without the limits of ``optimization.budget``; memories keep theirs."""
+    settings = config.optimization.model_copy(update={"budget": {}})
+    return config.model_copy(update={"optimization": settings})
+
+
 def check_outputs(measurement: Measurement, expected_sha256: str | None) -> Measurement:
     """Gives the measurement, or a bad plan when its outputs differ in any bit from the expected."""
     if measurement.status != "ok" or expected_sha256 is None:
@@ -182,7 +196,10 @@ def _does_not_fit(error: BudgetError) -> Measurement:
         status="plan_bad",
         stage="convert",
         reason=error.summary,
-        evidence={"problems": [str(problem) for problem in error.problems]},
+        evidence={
+            "problems": [str(problem) for problem in error.problems],
+            OVERFLOW: dict(error.overflow),
+        },
     )
 
 

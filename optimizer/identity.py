@@ -44,13 +44,15 @@ def campaign_identity(
         stimulus_sha256=outputs_sha256(stimulus.inputs),
         sampler=config.search.sampler,
         seed=config.search.seed,
+        objectives=tuple(config.objectives),
+        budget=config.limits,
     )
 
 
 def config_sha256(config: CampaignConfig) -> str:
     """Gives the SHA-256 over the settings that change what is built or how it is measured."""
     settings = {
-        "convert": settings_without_locations(config.convert),
+        "convert": settings_without_locations(config.limited_convert),
         "runner": config.runner.model_dump(mode="json", exclude={"timeout_s"}),
     }
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()

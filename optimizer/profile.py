@@ -12,15 +12,23 @@
 
 A plan that is bad teaches which choices must not be made together: the next designs hold at most
 half of them, until the bad choice is found alone. A plan on its way counts as known.
+
+Limits are part of the exact choice: memories are knapsacks for constants and live scratch, the code of
+a kernel entry is paid once (:mod:`optimizer.footprint`); designs keep to them as well. A plan that was
+proposed and did not fit adds what it showed. Where a choice changes other operators than its own,
+effects are fitted by least squares (:mod:`optimizer.linear`), and designs go on until they are told
+apart. With several objectives the first one is minimised under a row of limits for each other one,
+from what the fastest plan takes down to the least that any plan can take.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Literal
 
+import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.samplers import BaseSampler
 from optuna.study import Study
@@ -33,10 +41,20 @@ from optimizer.additive import (
     assignment_of,
     choices_of,
     relative_gap,
-    sites_of,
 )
-from optimizer.assignment import Assignment, Choices, Costs, cheapest
+from optimizer.assignment import Assignment, Choices, Costs, Limit, cheapest
 from optimizer.errors import CampaignError
+from optimizer.footprint import SizeSample
+from optimizer.linear import LinearModel, is_local
+from optimizer.quantities import (
+    CYCLES,
+    LATENCY,
+    OVERFLOW,
+    counts_time,
+    known_quantities,
+    overflow_of,
+)
+from optimizer.task import SearchTask
 from results.evidence import BuildCheck, Optimality
 from results.records import TrialRecord
 from runners.measurement import Measurement
@@ -48,6 +66,18 @@ STATUS: Final = "status"
 OPERATOR_CYCLES: Final = "operator_cycles"
 """User attribute of an Optuna trial: cycles of each operator by id, in execution order."""
 
+QUANTITIES: Final = "quantities"
+"""User attribute of an Optuna trial: everything that its measurement tells, by name."""
+
+_POOL: Final = 6
+"""Draws of a design, of which the one that tells most is built."""
+
+_SWEEP: Final = (6, 12, 24)
+"""Limits of each further objective, evenly spaced; the finer rows come when the coarser are built."""
+
+_HALVINGS: Final = 8
+"""Halvings of the range in which the least that any plan can take of a quantity is looked for."""
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -58,19 +88,31 @@ class Outcome:
         status: ``running``: not known yet; the others as in a measurement.
         cycles: Cycles of the whole; None unless ``ok``.
         operator_cycles: Cycles of each operator by id, in execution order; empty unless ``ok``.
+        quantities: What was measured by name; empty unless ``ok``.
+        overflow: By how much a plan that does not fit is too large, by budget.
     """
 
     choices: Mapping[str, str]
     status: Literal["ok", "plan_bad", "unknown", "running"]
     cycles: int | None = None
     operator_cycles: Mapping[str, int] | None = None
+    quantities: Mapping[str, float] = field(default_factory=dict)
+    overflow: Mapping[str, float] = field(default_factory=dict)
+
+    def is_above(self, budget: Mapping[str, float]) -> bool:
+        """Says whether a measured plan breaks a limit."""
+        return self.status == "ok" and any(
+            self.quantities.get(name, 0.0) > most for name, most in budget.items()
+        )
 
 
 def trial_attributes(measurement: Measurement) -> dict[str, Any]:
-    """Gives what an Optuna trial keeps of a measurement besides its value."""
+    """Gives what an Optuna trial keeps of a measurement besides its values."""
     return {
         STATUS: measurement.status,
         OPERATOR_CYCLES: {item.id: item.cycles for item in measurement.operator_cycles},
+        QUANTITIES: known_quantities(measurement),
+        OVERFLOW: overflow_of(measurement),
     }
 
 
@@ -82,6 +124,8 @@ def record_outcomes(records: Iterable[TrialRecord]) -> list[Outcome]:
             record.measurement.status,
             record.measurement.best_cycles if record.measurement.status == "ok" else None,
             {item.id: item.cycles for item in record.measurement.operator_cycles},
+            known_quantities(record.measurement),
+            overflow_of(record.measurement),
         )
         for record in records
         if record.in_space and record.measurement.status != "rig_bad"
@@ -94,16 +138,22 @@ class Profile:
     Both depend on the arguments alone.
 
     Args:
-        space: The space.
+        task: The space, with objectives and limits where there are any.
         outcomes: What is known, in order; of several for one plan the first counts.
     """
 
-    def __init__(self, space: SearchSpace, outcomes: Iterable[Outcome]) -> None:
-        self._sites = sites_of(space)
+    def __init__(self, task: SearchSpace | SearchTask, outcomes: Iterable[Outcome]) -> None:
+        self._task = task if isinstance(task, SearchTask) else SearchTask(task)
+        self._sites = self._task.sites
         self._known: dict[Assignment, Outcome] = {}
         for outcome in outcomes:
             self._known.setdefault(assignment_of(self._sites, outcome.choices), outcome)
-        self._model = AdditiveModel(self._sites, self._observations())
+        space = self._task.space
+        self._model: AdditiveModel | LinearModel = (
+            AdditiveModel(self._sites, self._observations())
+            if is_local(space)
+            else LinearModel(space, self._sites, self._observations())
+        )
         settled = sum(outcome.status != "running" for outcome in self._known.values())
         self._is_exhausted = settled >= space.size
 
@@ -116,11 +166,11 @@ class Profile:
 
     @cached_property
     def _bad(self) -> tuple[Choices, ...]:
-        """The changes against the baseline of every plan that failed."""
+        """The changes against the baseline of every plan that failed for another reason than size."""
         found = []
         for assignment, outcome in self._known.items():
             changes = frozenset((site, index) for site, index in enumerate(assignment) if index)
-            if outcome.status in ("plan_bad", "unknown") and changes:
+            if outcome.status in ("plan_bad", "unknown") and changes and not outcome.overflow:
                 found.append(changes)
         return tuple(found)
 
@@ -131,7 +181,50 @@ class Profile:
         for choices in self._bad:
             if len(choices) == 1:
                 found += _with_the_same_value(self._sites, *next(iter(choices)))
+        budget = self._task.budget
+        for assignment, outcome in self._known.items():
+            if outcome.overflow or outcome.is_above(budget):
+                found.append(frozenset(enumerate(assignment)))
         return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def _samples(self) -> tuple[SizeSample, ...]:
+        return tuple(
+            SizeSample(assignment, outcome.quantities)
+            for assignment, outcome in self._known.items()
+            if outcome.status == "ok"
+        )
+
+    @cached_property
+    def _room(self) -> tuple[Limit, ...]:
+        """What conversion would refuse: full memories, and what plans that overflowed showed."""
+        found = self._task.footprint.limits()
+        for assignment, outcome in self._known.items():
+            for name, excess in outcome.overflow.items():
+                cut = self._task.footprint.cut(name, assignment, excess)
+                found += [cut] if cut is not None else []
+        return tuple(found)
+
+    def _limits(self, tighter: Mapping[str, float] | None = None) -> list[Limit]:
+        """Gives everything that a plan must keep to, measured sizes and cycles included."""
+        found = [*self._room, *self._task.footprint.limits(self._samples, tighter=tighter)]
+        return [*found, *self._cycle_limits()]
+
+    def _cycle_limits(self) -> Iterator[Limit]:
+        budget = self._task.budget
+        wanted = [budget[CYCLES]] if CYCLES in budget else []
+        if LATENCY in budget:
+            shares = [
+                item.sizes[LATENCY] / item.sizes[CYCLES]
+                for item in self._samples
+                if item.sizes.get(CYCLES) and LATENCY in item.sizes
+            ]
+            wanted += [budget[LATENCY] / shares[0]] if shares else []
+        if not wanted or not self._model.observations:
+            return
+        costs = self._model.costs()
+        if not costs.pairs and not any(np.isnan(item).any() for item in costs.single):
+            yield Limit(costs.single, min(wanted) - self._model.base)
 
     def next(self) -> dict[str, str] | None:
         """Gives the point of the plan to build next; None when no other plan is left to allow.
@@ -149,11 +242,14 @@ class Profile:
         return None if found is None else choices_of(self._sites, found)
 
     def _design(self) -> Assignment | None:
-        """Gives a plan that measures a missing alternative of as many sites as is allowed.
+        """Gives a plan that measures missing alternatives of as many sites as is allowed.
 
         The other sites run their best known alternative, or that of the baseline as soon as a plan
-        failed, so that a failure is easy to pin down.
+        failed, so that a failure is easy to pin down. Where limits or effects on other operators have
+        to be minded, the plan is a solution of the exact choice.
         """
+        if isinstance(self._model, LinearModel) or self._room:
+            return self._covering(must_cover=True)
         chosen: dict[int, int] = {}
         for site in range(len(self._sites)):
             for index in self._missing(site):
@@ -188,37 +284,163 @@ class Profile:
     def _is_allowed(self, chosen: Mapping[int, int]) -> bool:
         return all(len(chosen.items() & bad) <= len(bad) // 2 for bad in self._bad)
 
+    @cached_property
+    def _unseen(self) -> list[list[int]]:
+        """How many values that no build had or has on its way each alternative would measure."""
+        missing = [set(self._missing(site)) for site in range(len(self._sites))]
+        return [
+            [
+                sum(other in missing[site] and _holds(item, index, other) for other in item.basic)
+                if isinstance(self._model, LinearModel)
+                else int(index in missing[site])
+                for index in range(len(item.alternatives))
+            ]
+            for site, item in enumerate(self._sites)
+        ]
+
+    def _covering(self, *, must_cover: bool) -> Assignment | None:
+        """Gives the plan within limits that tells most: values that no build had, then other effects.
+
+        Args:
+            must_cover: Whether only a plan with a value that no build had will do.
+        """
+        if must_cover and not any(map(any, self._unseen)):
+            return None
+        best: tuple[tuple[int, int], Assignment] | None = None
+        taken = [frozenset(enumerate(assignment)) for assignment in self._known]
+        limits = [*self._room, *map(self._at_most_half, self._bad)]
+        for draw in range(_POOL):
+            chance = np.random.default_rng([len(self._known), draw])
+            weights = chance.random(len(self._sites)) < 0.5 if draw else np.ones(len(self._sites))
+            single = [
+                chance.random(len(item)) - 10.0 * weight * np.array(item, dtype=float)
+                for item, weight in zip(self._unseen, weights, strict=True)
+            ]
+            found = cheapest(Costs(single), limits=limits, excluded=[*self._excluded, *taken])
+            if found is None:
+                continue
+            covered = sum(self._unseen[site][index] for site, index in enumerate(found))
+            news = self._model.news(found) if isinstance(self._model, LinearModel) else 0
+            score = (covered, news)
+            if (covered or (news and not must_cover)) and (best is None or score > best[0]):
+                best = (score, found)
+        return None if best is None else best[1]
+
+    def _at_most_half(self, bad: Choices) -> Limit:
+        costs = [np.zeros(len(site.alternatives)) for site in self._sites]
+        for site, index in bad:
+            costs[site][index] = 1.0
+        return Limit(costs, len(bad) // 2)
+
     def _optimum(self) -> Assignment | None:
         if not self._model.observations:
             return None
+        found = self._cheapest(self._model.costs())
+        if found is not None and found not in self._known:
+            return found
+        if (found := self._front()) is not None:
+            return found
+        if isinstance(self._model, LinearModel):
+            found = self._covering(must_cover=False)
+            return found or self._cheapest(self._model.costs(), self._taken)
         bound = self._cheapest(self._model.costs(low=True))
-        for found in (self._cheapest(self._model.costs()), bound):
-            if found is not None and found not in self._known:
-                return found
-        taken = [frozenset(enumerate(assignment)) for assignment in self._known]
+        if bound is not None and bound not in self._known:
+            return bound
         asks_for_a_check = self._model.error_cycles is None or bool(self._model.error_cycles)
         costs = self._model.novelty() if asks_for_a_check else self._model.costs()
-        return self._cheapest(costs, taken)
+        return self._cheapest(costs, self._taken)
 
-    def _cheapest(self, costs: Costs, taken: Sequence[Choices] = ()) -> Assignment | None:
+    @property
+    def _taken(self) -> list[Choices]:
+        return [frozenset(enumerate(assignment)) for assignment in self._known]
+
+    def _front(self, rows: Sequence[int] = _SWEEP) -> Assignment | None:
+        """Gives the fastest plan under the next limit of a further objective that no build answers."""
+        names = [name for name in self._task.objectives[1:] if not counts_time(name)]
+        ranges = {name: self._range(name) for name in names}
+        for count in rows:
+            for name in names:
+                low, high = ranges[name]
+                for most in np.linspace(high, low, count + 1)[1:] if high > low else ():
+                    found = self._cheapest(
+                        self._model.costs(), limits=self._limits({name: float(most)})
+                    )
+                    if found is not None and found not in self._known:
+                        return found
+        return None
+
+    def _range(self, name: str) -> tuple[float, float]:
+        """Gives the least that any plan can take of a quantity, and what the fastest one takes."""
+        fastest = self._cheapest(self._model.costs())
+        if fastest is None:
+            return 0.0, 0.0
+        known = self._known.get(fastest)
+        high = known.quantities.get(name) if known is not None else None
+        if high is None and self._task.footprint.knows(name):
+            high = self._task.footprint.expected(name, fastest)
+        if not high:
+            return 0.0, 0.0
+        low, most = 0.0, high
+        for _ in range(_HALVINGS):
+            middle = (low + most) / 2
+            limits = self._limits({name: middle})
+            if self._cheapest(self._model.costs(), limits=limits) is None:
+                low = middle
+            else:
+                most = middle
+        return most, high
+
+    def _cheapest(
+        self,
+        costs: Costs,
+        taken: Sequence[Choices] = (),
+        limits: Sequence[Limit] | None = None,
+    ) -> Assignment | None:
         unmeasured = [
             frozenset({(site, index)})
             for site, item in enumerate(self._sites)
-            for index in item.basic
+            for index in self._measurable(item)
             if not self._model.knows(site, index)
             and not (taken and index in self._on_the_way(site))
         ]
-        return cheapest(costs, excluded=[*self._excluded, *unmeasured, *taken])
+        return cheapest(
+            costs,
+            limits=self._limits() if limits is None else limits,
+            excluded=[*self._excluded, *unmeasured, *taken],
+        )
+
+    def _measurable(self, site: Site) -> Iterable[int]:
+        """Gives the alternatives that need a measurement before they are proposed for their cycles."""
+        return range(len(site.alternatives)) if self._is_linear else site.basic
+
+    @property
+    def _is_linear(self) -> bool:
+        return isinstance(self._model, LinearModel)
+
+    @cached_property
+    def _unreachable(self) -> tuple[Choices, ...]:
+        """Alternatives that fit into no plan, so that no build can measure them."""
+        zero = Costs([np.zeros(len(site.alternatives)) for site in self._sites])
+        found = []
+        for site in range(len(self._sites)):
+            for index in self._missing(site):
+                costs = [item.copy() for item in zero.single]
+                costs[site] += 1.0
+                costs[site][index] = 0.0
+                best = cheapest(Costs(costs), limits=self._room, excluded=self._excluded)
+                if best is None or best[site] != index:
+                    found.append(frozenset({(site, index)}))
+        return tuple(found)
 
     def optimality(self, best_cycles: int) -> Optimality | None:
-        """Gives how far a plan may be from the best of the space.
+        """Gives how far a plan may be from the best of the space within the limits.
 
         Args:
             best_cycles: Cycles of that plan.
 
         Returns:
-            None while the builds do not tell: a value was not measured, or too few builds can be
-            checked by the others.
+            None while the builds do not tell: a value was not measured, too few builds can be
+            checked by the others, or a Pareto front has places that were not looked at.
         """
         checks = tuple(
             BuildCheck(
@@ -230,7 +452,12 @@ class Profile:
             if item is not None
         )
         if self._is_exhausted:
-            good = [item.cycles for item in self._known.values() if item.cycles is not None]
+            budget = self._task.budget
+            good = [
+                item.cycles
+                for item in self._known.values()
+                if item.cycles is not None and not item.is_above(budget)
+            ]
             lowest = min([best_cycles, *good])
             return Optimality(
                 bound_cycles=float(lowest),
@@ -239,8 +466,14 @@ class Profile:
                 is_exhaustive=True,
                 checks=checks,
             )
-        bound = self._model.bound(self._excluded)
-        if bound is None or self._model.error_cycles is None:
+        if not self._model.observations or self._model.error_cycles is None:
+            return None
+        excluded = [*self._excluded, *self._unreachable]
+        if not self._model.is_complete(excluded):
+            return None
+        bound = self._model.bound(excluded, self._limits())
+        is_open = len(self._task.objectives) > 1 and self._front(_SWEEP[:1]) is not None
+        if bound is None or is_open:
             return None
         bound = min(bound, float(best_cycles))
         return Optimality(
@@ -250,6 +483,15 @@ class Profile:
             is_exhaustive=False,
             checks=checks,
         )
+
+
+def _holds(site: Site, index: int, basic: int) -> bool:
+    """Says whether an alternative has the value in which a basic one differs from the baseline's."""
+    first, single = site.alternatives[0], site.alternatives[basic]
+    changed = [i for i, value in enumerate(single) if value != first[i]]
+    return all(site.alternatives[index][i] == single[i] for i in changed) and (
+        bool(changed) or index == basic
+    )
 
 
 def _with_the_same_value(sites: Sequence[Site], site: int, index: int) -> list[Choices]:
@@ -272,11 +514,12 @@ class ProfileSampler(BaseSampler):
     The trials carry the attributes of :func:`trial_attributes`; those without are left alone.
 
     Args:
-        space: The space of the study.
+        task: The space of the study, with objectives and limits where there are any.
     """
 
-    def __init__(self, space: SearchSpace) -> None:
-        self._space = space
+    def __init__(self, task: SearchSpace | SearchTask) -> None:
+        self._task = task if isinstance(task, SearchTask) else SearchTask(task)
+        self._space = self._task.space
 
     def infer_relative_search_space(
         self,
@@ -303,7 +546,7 @@ class ProfileSampler(BaseSampler):
             and set(other.params) == set(search_space)
             and (found := _outcome(other)) is not None
         ]
-        return dict(Profile(self._space, outcomes).next() or self._space.baseline)
+        return dict(Profile(self._task, outcomes).next() or self._space.baseline)
 
     def sample_independent(
         self,
@@ -319,7 +562,16 @@ class ProfileSampler(BaseSampler):
 def _outcome(trial: FrozenTrial) -> Outcome | None:
     if trial.state == TrialState.RUNNING:
         return Outcome(trial.params, "running")
-    status = trial.user_attrs.get(STATUS)
-    if status == "ok" and trial.value is not None:
-        return Outcome(trial.params, "ok", round(trial.value), trial.user_attrs[OPERATOR_CYCLES])
-    return Outcome(trial.params, status) if status in ("plan_bad", "unknown") else None
+    attributes = trial.user_attrs
+    status = attributes.get(STATUS)
+    if status == "ok":
+        quantities = attributes.get(QUANTITIES, {})
+        cycles = quantities.get(CYCLES)
+        if cycles is None:
+            cycles = trial.values[0] if trial.values else None
+        if cycles is not None:
+            operators = attributes[OPERATOR_CYCLES]
+            return Outcome(trial.params, "ok", round(cycles), operators, quantities)
+    if status in ("plan_bad", "unknown"):
+        return Outcome(trial.params, status, overflow=attributes.get(OVERFLOW, {}))
+    return None

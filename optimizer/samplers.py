@@ -29,7 +29,7 @@ from optuna.samplers import (
 from helia_aot.errors import Problem
 from optimizer.errors import CampaignError
 from optimizer.profile import ProfileSampler
-from search_spaces.space import SearchSpace
+from optimizer.task import SearchTask
 
 SamplerName = Literal["profile", "tpe", "gp", "nsga2", "random", "brute_force"]
 
@@ -42,30 +42,30 @@ class SamplerEntry:
     """A sampler of the registry.
 
     Attributes:
-        create: Makes the Optuna sampler from the space and a seed in 0 .. 2**32 - 1.
+        create: Makes the Optuna sampler from the task and a seed in 0 .. 2**32 - 1.
         text: What it does and when to use it.
         bad_has_value: Whether a bad plan is told as a complete trial, with the worst value so far
             and a violated constraint; else as a pruned one. GP and NSGA-II read complete trials
             only.
     """
 
-    create: Callable[[SearchSpace, int], BaseSampler]
+    create: Callable[[SearchTask, int], BaseSampler]
     text: str
     bad_has_value: bool = False
 
 
-def _profile(space: SearchSpace, seed: int) -> BaseSampler:  # noqa: ARG001
-    return ProfileSampler(space)
+def _profile(task: SearchTask, seed: int) -> BaseSampler:  # noqa: ARG001
+    return ProfileSampler(task)
 
 
-def _tpe(space: SearchSpace, seed: int) -> BaseSampler:  # noqa: ARG001
+def _tpe(task: SearchTask, seed: int) -> BaseSampler:  # noqa: ARG001
     with warnings.catch_warnings():
         # Optuna marks joint sampling experimental; it is used through the sampler interface only.
         warnings.simplefilter("ignore", ExperimentalWarning)
         return TPESampler(seed=seed, multivariate=True)
 
 
-def _gp(space: SearchSpace, seed: int) -> BaseSampler:  # noqa: ARG001
+def _gp(task: SearchTask, seed: int) -> BaseSampler:  # noqa: ARG001
     if importlib.util.find_spec("torch") is None:
         raise CampaignError(
             "The gp sampler needs PyTorch.",
@@ -75,15 +75,15 @@ def _gp(space: SearchSpace, seed: int) -> BaseSampler:  # noqa: ARG001
     return GPSampler(seed=seed)
 
 
-def _nsga2(space: SearchSpace, seed: int) -> BaseSampler:  # noqa: ARG001
+def _nsga2(task: SearchTask, seed: int) -> BaseSampler:  # noqa: ARG001
     return NSGAIISampler(seed=seed, population_size=_POPULATION)
 
 
-def _random(space: SearchSpace, seed: int) -> BaseSampler:  # noqa: ARG001
+def _random(task: SearchTask, seed: int) -> BaseSampler:  # noqa: ARG001
     return RandomSampler(seed=seed)
 
 
-def _brute_force(space: SearchSpace, seed: int) -> BaseSampler:  # noqa: ARG001
+def _brute_force(task: SearchTask, seed: int) -> BaseSampler:  # noqa: ARG001
     with warnings.catch_warnings():
         # Optuna marks the class experimental; it is used through the stable sampler interface only.
         warnings.simplefilter("ignore", ExperimentalWarning)
@@ -105,12 +105,12 @@ SAMPLERS: Final = MappingProxyType(
 """Sampler name -> entry. Each reads the common Optuna study, so trials of one can serve another."""
 
 
-def create_sampler(name: SamplerName, *, space: SearchSpace, seed: int, ask: int) -> BaseSampler:
+def create_sampler(name: SamplerName, *, task: SearchTask, seed: int, ask: int) -> BaseSampler:
     """Gives the sampler for one proposal.
 
     Args:
         name: A key of :data:`SAMPLERS`.
-        space: What it proposes points of.
+        task: What it proposes points of, and what counts.
         seed: The campaign's seed, at least 0.
         ask: Number of the proposal, from 0.
 
@@ -118,4 +118,4 @@ def create_sampler(name: SamplerName, *, space: SearchSpace, seed: int, ask: int
         CampaignError: A package that the sampler needs is not installed.
     """
     state = np.random.SeedSequence([seed, ask]).generate_state(1, np.uint32)
-    return SAMPLERS[name].create(space, int(state[0]))
+    return SAMPLERS[name].create(task, int(state[0]))

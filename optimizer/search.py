@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
@@ -23,11 +22,13 @@ from optimizer.profile import Profile, record_outcomes
 from optimizer.progress import CampaignState, Progress
 from optimizer.samplers import SamplerName
 from optimizer.study import CampaignStudy
+from optimizer.task import SearchTask
 from results.evidence import Optimality
 from results.ledger import Ledger
-from results.records import RepeatRecord, Role, TrialRecord, known_plans
+from results.records import Entry, RepeatRecord, Role, TrialRecord
+from results.standing import Standing
 from runners.measurement import Measurement
-from search_spaces.plans import apply, plan_key
+from search_spaces.plans import plan_at, plan_key, point_of
 from search_spaces.space import SearchSpace
 
 MAX_REPEATS: Final = 20
@@ -95,7 +96,8 @@ class Search:
     """Measures plans of one campaign.
 
     Args:
-        space: The space; the baseline plan belongs to it unless pins move it out.
+        task: The space, with objectives and limits where there are any; the baseline plan belongs to
+            it unless pins move it out.
         baseline: The plan that ``auto`` chooses.
         executor: Runs the evaluations.
         ledger: Receives every result; its lines are replayed first. Its identity names the runner
@@ -105,18 +107,20 @@ class Search:
 
     def __init__(
         self,
-        space: SearchSpace,
+        task: SearchSpace | SearchTask,
         baseline: OptimizationPlan,
         *,
         executor: Executor,
         ledger: Ledger,
         progress: Progress,
     ) -> None:
-        self._space = space
+        self._task = task if isinstance(task, SearchTask) else SearchTask(task)
+        self._space = self._task.space
         self._baseline = baseline
         self._executor = executor
         self._ledger = ledger
         self._progress = progress
+        self._standing = Standing(ledger.entries, value=self._task.value)
         self._running: dict[int, tuple[Item, int]] = {}
         self._next_job = 0
         self._lost_in_a_row = 0
@@ -129,17 +133,11 @@ class Search:
 
     def measure(self, item: Item) -> TrialRecord:
         """Gives the record of one evaluation, from the ledger or else by running it."""
-        key = plan_key(item.plan)
-        for entry in self._ledger.entries:
-            if (
-                isinstance(entry, TrialRecord)
-                and entry.is_conclusive
-                and (
-                    (entry.role, entry.plan_key, entry.slot, entry.finalist)
-                    == (item.role, key, item.slot, item.finalist)
-                )
-            ):
-                return entry
+        found = self._standing.find(
+            item.role, plan_key(item.plan), slot=item.slot, finalist=item.finalist
+        )
+        if found is not None:
+            return found
         self._submit(item)
         while True:
             for record in self._collect():
@@ -187,15 +185,22 @@ class Search:
             RigError: Evaluations fail again and again for reasons that lie outside the plans.
         """
         self._stage = "search"
+        standing = self._standing
         self._total = min(
-            limits.trials, self._space.size - self._seen_plans() + self._search_trials()
+            limits.trials, self._space.size - standing.seen_plans + standing.search_trials
         )
         if sampler != "profile":
             limits = replace(limits, gap=None)
-        study = CampaignStudy(self._space, sampler=sampler, seed=seed)
+        study = CampaignStudy(
+            self._space,
+            sampler=sampler,
+            seed=seed,
+            objectives=self._task.objectives,
+            budget=self._task.budget,
+        )
         next_ask = study.replay(self._ledger.entries)
         riders: dict[str, list[int]] = {}
-        repeats_in_a_row = self._trailing_repeats()
+        repeats_in_a_row = standing.trailing_repeats
         started_s = time.monotonic()
         self._finished_here = 0
         while True:
@@ -215,10 +220,10 @@ class Search:
     def _propose(self, study: CampaignStudy, ask: int, riders: dict[str, list[int]]) -> bool:
         """Asks once; starts a new plan and says so, or answers a repeat."""
         choices = study.ask(ask)
-        plan = apply(self._baseline, self._space.choices(choices))
+        plan = plan_at(self._baseline, self._space, choices)
         key = plan_key(plan)
-        if known := known_plans(self._ledger.entries).get(key):
-            self._ledger.append(RepeatRecord(ask=ask, plan_key=key))
+        if known := self._standing.known.get(key):
+            self._append(RepeatRecord(ask=ask, plan_key=key))
             study.tell(ask, known.measurement)
             return False
         if any(plan_key(item.plan) == key for item, _ in self._running.values()):
@@ -233,51 +238,36 @@ class Search:
         study.tell(record.ask, record.measurement)
         for ask in riders:
             if record.is_settled:
-                self._ledger.append(RepeatRecord(ask=ask, plan_key=record.plan_key))
+                self._append(RepeatRecord(ask=ask, plan_key=record.plan_key))
             study.tell(ask, record.measurement)
 
     def _stop_reason(
         self, limits: SearchLimits, repeats_in_a_row: int, elapsed_s: float
     ) -> StopReason | None:
-        if self._seen_plans() >= self._space.size:
+        standing = self._standing
+        if standing.seen_plans >= self._space.size:
             return "exhausted"
-        if self._search_trials() >= limits.trials:
+        if standing.search_trials >= limits.trials:
             return "trials"
         if limits.timeout_s is not None and elapsed_s >= limits.timeout_s:
             return "timeout"
-        if limits.no_gain is not None and self._trials_without_gain() >= limits.no_gain:
+        if limits.no_gain is not None and standing.trials_without_gain >= limits.no_gain:
             return "no_gain"
         if limits.gap is not None and self._gap() <= limits.gap:
             return "gap"
         return "repeating" if repeats_in_a_row >= MAX_REPEATS else None
 
-    def _trials_without_gain(self) -> int:
-        """Counts the conclusive search trials since the best plan of the space was measured."""
-        best, count = math.inf, 0
-        for entry in self._ledger.entries:
-            if not isinstance(entry, TrialRecord) or entry.role == "verify" or not entry.in_space:
-                continue
-            is_better = entry.measurement.status == "ok" and entry.measurement.best_cycles < best
-            if is_better:
-                best = entry.measurement.best_cycles
-            if entry.role == "search" and entry.is_conclusive:
-                count = 0 if is_better else count + 1
-        return count
-
     def _gap(self) -> float:
         """Gives how far the best plan may be from the best of the space; infinity when not known."""
-        known = known_plans(self._ledger.entries)
+        known = self._standing.known
         if self._optimality[0] != len(known):
-            best = min(
-                (
-                    record.measurement.best_cycles
-                    for record in known.values()
-                    if record.measurement.status == "ok" and record.in_space
-                ),
-                default=None,
-            )
-            profile = Profile(self._space, record_outcomes(known.values()))
-            found = None if best is None else profile.optimality(best)
+            good = [
+                record.measurement.best_cycles
+                for record in known.values()
+                if record.in_space and self._task.value(record.measurement) is not None
+            ]
+            profile = Profile(self._task, record_outcomes(known.values()))
+            found = profile.optimality(min(good)) if good else None
             self._optimality = (len(known), found)
         optimality = self._optimality[1]
         return math.inf if optimality is None else optimality.gap
@@ -286,8 +276,8 @@ class Search:
         out = len(self._running)
         return (
             out < self._executor.workers
-            and self._search_trials() + out < limits.trials
-            and self._seen_plans() + out < self._space.size
+            and self._standing.search_trials + out < limits.trials
+            and self._standing.seen_plans + out < self._space.size
         )
 
     def _submit(self, item: Item, attempt: int = 1) -> None:
@@ -298,6 +288,7 @@ class Search:
             self._deadline_s,
             # A repetition for the verdict is measured, whatever is known.
             may_use_cache=item.role != "verify",
+            holds_budget=item.role == "search",
         )
         self._next_job += 1
         self._running[job.number] = (item, attempt)
@@ -348,7 +339,7 @@ class Search:
             measurement=measurement,
         )
         self._check_image(record)
-        self._ledger.append(record)
+        self._append(record)
         self._finished_here += finished.cache != "plan"
         self._lost_in_a_row = 0 if record.is_conclusive else self._lost_in_a_row + 1
         if self._lost_in_a_row >= MAX_LOST_IN_A_ROW:
@@ -365,7 +356,7 @@ class Search:
         Raises:
             RigError: Compiler or toolchain changed while the campaign ran, so old results do not hold.
         """
-        before = known_plans(self._ledger.entries).get(record.plan_key)
+        before = self._standing.known.get(record.plan_key)
         if before is None:
             return
         images = {before.measurement.image_sha256, record.measurement.image_sha256} - {None}
@@ -379,63 +370,23 @@ class Search:
 
     def _point(self, plan: OptimizationPlan) -> dict[str, str] | None:
         """Gives a plan's point of the space; None when it is outside."""
-        value_of = {
-            (operator.id, knob): choice.value
-            for operator in plan.operators
-            for knob, choice in operator.knobs.items()
-        }
-        point = {}
-        for dimension in self._space.dimensions:
-            value = value_of[dimension.operator_id, dimension.knob]
-            if value not in dimension.choices:
-                return None
-            point[dimension.name] = value
-        inside = apply(self._baseline, self._space.choices(point))
-        return point if plan_key(inside) == plan_key(plan) else None
+        return point_of(self._baseline, self._space, plan)
 
-    def _trailing_repeats(self) -> int:
-        """Counts the repeats since the last new plan, so that they are not asked again."""
-        count = 0
-        for entry in reversed(self._ledger.entries):
-            if isinstance(entry, RepeatRecord):
-                count += 1
-            elif entry.role == "search":
-                break
-        return count
-
-    def _search_trials(self) -> int:
-        return sum(
-            isinstance(entry, TrialRecord) and entry.role == "search" and entry.is_conclusive
-            for entry in self._ledger.entries
-        )
-
-    def _seen_plans(self) -> int:
-        return sum(record.in_space for record in known_plans(self._ledger.entries).values())
+    def _append(self, entry: Entry) -> None:
+        self._ledger.append(entry)
+        self._standing.add(entry)
 
     def _show(self) -> None:
-        trials = [entry for entry in self._ledger.entries if isinstance(entry, TrialRecord)]
-        baseline = [
-            record.measurement.best_cycles
-            for record in trials
-            if record.role == "baseline" and record.measurement.status == "ok"
-        ]
-        measured = [
-            record.measurement.best_cycles
-            for record in trials
-            if record.role != "verify" and record.measurement.status == "ok"
-        ]
-        failures: Counter[str] = Counter(
-            record.measurement.status for record in trials if record.measurement.status != "ok"
-        )
+        standing = self._standing
         self._progress.update(
             CampaignState(
                 stage=self._stage,
-                trials=self._search_trials(),
+                trials=standing.search_trials,
                 total=self._total,
-                best_cycles=min(measured, default=None),
-                baseline_cycles=baseline[0] if baseline else None,
-                failures=failures,
-                repeats=sum(isinstance(entry, RepeatRecord) for entry in self._ledger.entries),
+                best_cycles=standing.best_cycles,
+                baseline_cycles=standing.baseline_cycles,
+                failures=dict(standing.failures),
+                repeats=standing.repeats,
                 finished_here=self._finished_here if self._stage == "search" else 0,
             )
         )

@@ -9,6 +9,8 @@ from typing import Literal
 from helia_aot.config.base import StrictModel
 from helia_aot.errors import HeliaError
 from optimizer.profile import Profile, record_outcomes
+from optimizer.quantities import fits
+from optimizer.task import SearchTask
 from results.errors import CampaignError
 from results.evidence import (
     EVIDENCE_NAME,
@@ -76,7 +78,8 @@ def campaign_status(folder: Path) -> CampaignStatus:
     header, entries = content
     trials = [entry for entry in entries if isinstance(entry, TrialRecord)]
     known = [record for record in known_plans(entries).values() if record.in_space]
-    good = [record for record in known if record.measurement.status == "ok"]
+    identity = header.identity
+    good = [record for record in known if fits(record.measurement, identity.budget)]
     best = min((record.measurement.best_cycles for record in good), default=None)
     baseline = [
         record.measurement.best_cycles
@@ -100,7 +103,9 @@ def campaign_status(folder: Path) -> CampaignStatus:
         best_cycles=best,
         optimality=None
         if space is None or best is None
-        else Profile(space, record_outcomes(known)).optimality(best),
+        else Profile(
+            SearchTask(space, identity.objectives, identity.budget), record_outcomes(known)
+        ).optimality(best),
         failures=failure_classes(entries),
     )
 

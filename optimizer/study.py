@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution
@@ -11,7 +11,9 @@ from optuna.samplers import RandomSampler
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 
 from optimizer.profile import trial_attributes
+from optimizer.quantities import CYCLES, OVERFLOW, excesses, quantity
 from optimizer.samplers import SAMPLERS, SamplerName, create_sampler
+from optimizer.task import SearchTask
 from results.records import Entry, RepeatRecord, TrialRecord, known_plans
 from runners.measurement import Measurement
 from search_spaces.space import SearchSpace
@@ -28,34 +30,52 @@ def violation(measurement: Measurement) -> float:
     """
     if measurement.status != "plan_bad":
         return 0.0
-    overflow_bytes = measurement.evidence.get("overflow_bytes")
-    sizes = overflow_bytes.values() if isinstance(overflow_bytes, dict) else ()
-    distance = sum(size for size in sizes if isinstance(size, int))
+    overflow = measurement.evidence.get(OVERFLOW)
+    sizes = overflow.values() if isinstance(overflow, dict) else ()
+    distance = sum(size for size in sizes if isinstance(size, int | float))
     return float(distance) if distance > 0 else 1.0
 
 
 class CampaignStudy:
     """Proposals for one space: a function of the seed, the proposal's number and what was told.
 
-    A good plan is told with its cycles, and those of its operators as user attributes. A plan that
-    is bad on any rig has no cycles: it is told with a violated constraint, which the sampler learns
-    from, as pruned or, for samplers that read complete trials only, with the worst cycles so far.
-    An evaluation that says nothing about the plan is closed without a result. A proposal that
+    A good plan is told with its objectives, those of its operators as user attributes, and one
+    constraint for each limit: by how much it is above. A plan that is bad on any rig has no
+    objectives: it is told with a violated constraint, which the sampler learns from, as pruned or,
+    for samplers that read complete trials only and for several objectives, with the worst values so
+    far. An evaluation that says nothing about the plan is closed without a result. A proposal that
     repeats a known plan is told the known result.
+
+    Args:
+        space: What is proposed.
+        sampler: Who proposes.
+        seed: The campaign's seed.
+        objectives: The quantities to minimise.
+        budget: Upper limits by quantity.
     """
 
-    def __init__(self, space: SearchSpace, *, sampler: SamplerName, seed: int) -> None:
+    def __init__(
+        self,
+        space: SearchSpace,
+        *,
+        sampler: SamplerName,
+        seed: int,
+        objectives: Sequence[str] = (CYCLES,),
+        budget: Mapping[str, float] | None = None,
+    ) -> None:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self._space = space
+        self._task = SearchTask(space, tuple(objectives), dict(budget or {}))
         self._sampler: SamplerName = sampler
         self._seed = seed
         self._distributions: dict[str, BaseDistribution] = {
             dimension.name: CategoricalDistribution(dimension.choices)
             for dimension in space.dimensions
         }
-        self._study = optuna.create_study(direction="minimize", sampler=RandomSampler(seed=0))
+        self._study = optuna.create_study(
+            directions=["minimize"] * len(self._task.objectives), sampler=RandomSampler(seed=0)
+        )
         self._open: dict[int, Trial] = {}
-        self._worst_cycles: float | None = None
+        self._worst: list[float] | None = None
 
     def ask(self, number: int) -> dict[str, str]:
         """Gives the proposal of a number: the value of each dimension.
@@ -63,7 +83,7 @@ class CampaignStudy:
         Every number is asked once, in rising order, and then told once.
         """
         self._study.sampler = create_sampler(
-            self._sampler, space=self._space, seed=self._seed, ask=number
+            self._sampler, task=self._task, seed=self._seed, ask=number
         )
         trial = self._study.ask(self._distributions)
         # BruteForceSampler would try to stop an optimize() loop when it is told the last plan.
@@ -76,22 +96,33 @@ class CampaignStudy:
         trial = self._open.pop(number)
         for name, value in trial_attributes(measurement).items():
             trial.set_user_attr(name, value)
-        state, cycles = self._told(measurement)
-        if measurement.status == "plan_bad":
-            trial.set_constraint(CONSTRAINT, violation(measurement))
-        self._study.tell(trial, cycles, state=state)
+        state, values = self._told(measurement)
+        for name, distance in self._constraints(measurement).items():
+            trial.set_constraint(name, distance)
+        self._study.tell(trial, values, state=state)
 
-    def _told(self, measurement: Measurement) -> tuple[TrialState, float | None]:
-        """Gives the state and the value that Optuna is told."""
+    def _constraints(self, measurement: Measurement) -> dict[str, float]:
+        """Gives how far a plan is above each limit; a bad plan violates one of its own."""
+        if measurement.status == "plan_bad":
+            return {CONSTRAINT: violation(measurement)}
+        if measurement.status != "ok":
+            return {}
+        return excesses(measurement, self._task.budget)
+
+    def _told(self, measurement: Measurement) -> tuple[TrialState, list[float] | None]:
+        """Gives the state and the values that Optuna is told."""
         if measurement.status == "ok":
-            cycles = float(measurement.best_cycles)
-            self._worst_cycles = max(cycles, self._worst_cycles or 0.0)
-            return TrialState.COMPLETE, cycles
+            values = [quantity(measurement, name) for name in self._task.objectives]
+            told = [0.0 if value is None else value for value in values]
+            worst = self._worst or told
+            self._worst = [max(pair) for pair in zip(told, worst, strict=True)]
+            return TrialState.COMPLETE, told
         if measurement.status != "plan_bad":
             return TrialState.FAIL, None
-        if SAMPLERS[self._sampler].bad_has_value and self._worst_cycles is not None:
-            return TrialState.COMPLETE, self._worst_cycles
-        return TrialState.PRUNED, None
+        needs_values = SAMPLERS[self._sampler].bad_has_value or len(self._task.objectives) > 1
+        if needs_values and self._worst is not None:
+            return TrialState.COMPLETE, self._worst
+        return TrialState.FAIL if len(self._task.objectives) > 1 else TrialState.PRUNED, None
 
     def add(self, choices: Mapping[str, str], measurement: Measurement) -> None:
         """Adds a point that no proposal asked for, such as the baseline."""
@@ -129,13 +160,12 @@ class CampaignStudy:
         return self._study.trials
 
     def _frozen(self, choices: Mapping[str, str], measurement: Measurement) -> FrozenTrial:
-        is_bad = measurement.status == "plan_bad"
-        state, cycles = self._told(measurement)
+        state, values = self._told(measurement)
         return create_trial(
             state=state,
-            value=cycles,
+            values=values,
             params={name: choices[name] for name in self._distributions},
             distributions=self._distributions,
             user_attrs=trial_attributes(measurement),
-            constraints={CONSTRAINT: violation(measurement)} if is_bad else None,
+            constraints=self._constraints(measurement) or None,
         )

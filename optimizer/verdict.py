@@ -26,21 +26,39 @@ NOISY_ROUNDS: Final = 3
 """Rounds when the first one shows any spread; a deterministic runner needs one."""
 
 
-def finalists(records: Sequence[TrialRecord], baseline: TrialRecord) -> tuple[TrialRecord, ...]:
-    """Gives the plans of the space that measured faster than the baseline, fastest first.
+def _cycles(measurement: Measurement) -> float | None:
+    return float(measurement.best_cycles)
 
-    Of equally fast plans the one with fewer changes against the baseline comes first.
+
+def finalists(
+    records: Sequence[TrialRecord],
+    baseline: TrialRecord,
+    *,
+    value: Callable[[Measurement], float | None] = _cycles,
+) -> tuple[TrialRecord, ...]:
+    """Gives the plans of the space that measured better than the baseline, best first.
+
+    Of equally good plans the one with fewer changes against the baseline comes first.
+
+    Args:
+        records: The ledger.
+        baseline: What ``auto`` does.
+        value: What is minimised, of a good measurement; None for a plan that must not be written. A
+            baseline that must not be written is worse than every plan that may.
     """
-    best: dict[str, TrialRecord] = {}
-    limit = baseline.measurement.best_cycles
+    best: dict[str, tuple[float, TrialRecord]] = {}
+    limit = value(baseline.measurement)
     for record in records:
         is_candidate = record.role in ("search", "reference") and record.in_space
-        if is_candidate and record.measurement.status == "ok":
-            best.setdefault(record.plan_key, record)
+        if not is_candidate or record.measurement.status != "ok":
+            continue
+        found = value(record.measurement)
+        if found is not None and (limit is None or found < limit):
+            best.setdefault(record.plan_key, (found, record))
     ranked = sorted(
-        (record for record in best.values() if record.measurement.best_cycles < limit),
+        (record for _, record in best.values()),
         key=lambda record: (
-            record.measurement.best_cycles,
+            best[record.plan_key][0],
             sum(baseline.choices.get(name) != value for name, value in record.choices.items()),
             record.plan_key,
         ),
@@ -86,6 +104,33 @@ def compare(plan_key: str, measure: Callable[[bool, int], Measurement]) -> Compa
     if separates(cycles[True], cycles[False]):
         return _result(plan_key, cycles, True, "every repetition was faster by more than the noise")
     return _result(plan_key, cycles, False, "the gain does not clear the noise of the repetitions")
+
+
+def confirm(
+    plan_key: str,
+    measure: Callable[[bool, int], Measurement],
+    *,
+    is_good: Callable[[Measurement], bool],
+    reason: str,
+) -> Comparison:
+    """Measures a finalist again that has no baseline to be faster than, or wins by its size.
+
+    Args:
+        plan_key: The finalist.
+        measure: Gives a repetition, as for :func:`compare`.
+        is_good: Whether a repetition keeps what the finalist promised.
+        reason: Why it wins then.
+    """
+    cycles: dict[bool, list[int]] = {True: [], False: []}
+    for slot in range(2):
+        measurement = measure(True, slot)
+        if measurement.status != "ok":
+            why = f"a repetition of the finalist failed: {measurement.reason}"
+            return _result(plan_key, cycles, False, why)
+        cycles[True].append(median_low(measurement.cycles))
+        if not is_good(measurement):
+            return _result(plan_key, cycles, False, "a repetition of the finalist breaks a limit")
+    return _result(plan_key, cycles, True, reason)
 
 
 def _result(

@@ -24,7 +24,7 @@ from runners.base import MeasureSettings, Runner
 from runners.measure import random_stimulus
 from runners.measurement import Measurement, outputs_sha256
 from runners.registry import create_runner
-from search_spaces.plans import plan_key
+from search_spaces.plans import knob_key, plan_key
 
 
 class VerifyCheck(StrictModel):
@@ -156,7 +156,10 @@ class _Verification:
     def _check_texts(self, conversion: Conversion, *, same_compiler: bool) -> None:
         text = self._plan_path.read_text("utf-8")
         self._equal("plan file", text_sha256(text), self._evidence.plan_sha256, must=True)
-        self._equal("choices", plan_key(self._plan), self._evidence.plan_key, must=True)
+        # Evidence of older releases has the key of the knobs alone.
+        keys = (plan_key(self._plan), knob_key(self._plan))
+        key = self._evidence.plan_key if self._evidence.plan_key in keys else keys[0]
+        self._equal("choices", key, self._evidence.plan_key, must=True)
         module = module_sha256(conversion.module)
         self._equal("module", module, self._rebuild.module_sha256, must=same_compiler)
 
@@ -209,7 +212,9 @@ class _Verification:
     def _noise(self, now: Comparison | None) -> int:
         """Gives the largest spread of the repetitions, in the campaign and now."""
         then = [
-            item for item in self._evidence.comparisons if item.plan_key == self._evidence.plan_key
+            item
+            for item in self._evidence.comparisons
+            if item.plan_key in (self._evidence.winner.plan_key, self._evidence.plan_key)
         ]
         cycles = [
             repetitions

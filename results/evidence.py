@@ -140,6 +140,66 @@ class Optimality(StrictModel):
         return max((abs(check.error) for check in self.checks), default=0.0)
 
 
+class BudgetRow(StrictModel):
+    """One limit of the campaign.
+
+    Attributes:
+        name: The quantity.
+        unit: Its unit.
+        limit: The upper limit.
+        baseline: What the plan that ``auto`` chooses takes; None where it is not known.
+        winner: What the written plan takes.
+        refused: Evaluations of plans that were above it, those that conversion refused included.
+    """
+
+    name: str
+    unit: str
+    limit: float
+    baseline: float | None
+    winner: float | None
+    refused: int
+
+
+class FrontPoint(StrictModel):
+    """One plan of the Pareto front: no measured plan is better in one objective and worse in none.
+
+    Attributes:
+        plan_key: SHA-256 over its choices.
+        values: Its objectives by name.
+        choices: The value of each dimension of the space.
+        plan_file: The plan as written beside the evidence; None for the plan that ``auto`` chooses.
+        is_written: Whether it is the plan of the verdict.
+    """
+
+    plan_key: str
+    values: dict[str, float]
+    choices: dict[str, str]
+    plan_file: str | None = None
+    is_written: bool = False
+
+
+class OperatorRow(StrictModel):
+    """One operator with ``auto`` and with the written plan.
+
+    Attributes:
+        operator_id: The operator.
+        op_type: Its TFLite name; empty where nothing of it could vary.
+        baseline_entry: Kernel entry with ``auto``.
+        winner_entry: Kernel entry with the written plan.
+        baseline_cycles: Cycles with ``auto``.
+        winner_cycles: Cycles with the written plan.
+        changes: Choices that differ, as ``knob: before -> after``.
+    """
+
+    operator_id: str
+    op_type: str
+    baseline_entry: str | None
+    winner_entry: str | None
+    baseline_cycles: int
+    winner_cycles: int
+    changes: tuple[str, ...] = ()
+
+
 class Rebuild(StrictModel):
     """What building and measuring the plan again takes, besides the model.
 
@@ -170,6 +230,9 @@ class Evidence(StrictModel):
     comparisons: tuple[Comparison, ...]
     search: SearchFacts
     optimality: Optimality | None = None
+    budget: tuple[BudgetRow, ...] = ()
+    front: tuple[FrontPoint, ...] = ()
+    operators: tuple[OperatorRow, ...] = ()
     rebuild: Rebuild | None = None
     space: SearchSpace
 
@@ -195,6 +258,37 @@ def read_evidence(folder: Path) -> Evidence:
         ) from error
     except (UnicodeDecodeError, ValidationError) as error:
         raise CampaignError(f"{path} is damaged, or of another version.") from error
+
+
+def operator_rows(
+    baseline: MeasuredPlan, winner: MeasuredPlan, space: SearchSpace
+) -> tuple[OperatorRow, ...]:
+    """Gives every operator with ``auto`` and with the written plan, in execution order."""
+    after = {item.id: item for item in winner.measurement.operator_cycles}
+    types: dict[str, str] = {}
+    changes: dict[str, list[str]] = {}
+    for item in space.dimensions:
+        value = winner.choices.get(item.name, item.baseline)
+        for member in item.members:
+            types.setdefault(member, "" if item.operators else item.op_type)
+            if value != item.baseline:
+                text = f"{item.knob}: {item.baseline} -> {value}"
+                changes.setdefault(member, []).append(text)
+    types |= {item.operator_id: item.op_type for item in space.pinned}
+    types |= {item.operator_id: item.op_type for item in space.dropped}
+    return tuple(
+        OperatorRow(
+            operator_id=before.id,
+            op_type=types.get(before.id, ""),
+            baseline_entry=before.entry,
+            winner_entry=after[before.id].entry,
+            baseline_cycles=before.cycles,
+            winner_cycles=after[before.id].cycles,
+            changes=tuple(changes.get(before.id, ())),
+        )
+        for before in baseline.measurement.operator_cycles
+        if before.id in after
+    )
 
 
 def measured_plan(record: TrialRecord) -> MeasuredPlan:

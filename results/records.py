@@ -38,6 +38,8 @@ class CampaignIdentity(StrictModel):
         stimulus_sha256: SHA-256 over the model inputs that every trial runs on.
         sampler: Name of the sampler.
         seed: Seed of the sampler.
+        objectives: The quantities that are minimised, the first one decides.
+        budget: Upper limits by quantity.
     """
 
     campaign: str
@@ -51,6 +53,8 @@ class CampaignIdentity(StrictModel):
     stimulus_sha256: str
     sampler: str
     seed: int
+    objectives: tuple[str, ...] = ("cycles",)
+    budget: dict[str, float] = Field(default_factory=dict)
 
 
 class CampaignHeader(StrictModel):

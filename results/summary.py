@@ -3,10 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from helia_aot.config.base import StrictModel
-from results.evidence import Comparison, Evidence, MeasuredPlan, Optimality, SearchFacts
+from results.evidence import (
+    BudgetRow,
+    Comparison,
+    Evidence,
+    FrontPoint,
+    MeasuredPlan,
+    Optimality,
+    SearchFacts,
+)
 from runners.measurement import Measurement
 from search_spaces.space import Dimension, Pinned
 
@@ -59,6 +68,8 @@ class CampaignSummary(StrictModel):
         comparisons: The repetitions behind the verdict.
         search: What the search did.
         optimality: How far the written plan may be from the best; None when the builds do not tell.
+        budget: The limits, with what ``auto`` and the written plan take.
+        front: The Pareto front of several objectives; empty for one.
         plan_path: The written plan.
         evidence_path: The evidence beside it.
         reproduce: Command that converts with the written plan.
@@ -80,6 +91,8 @@ class CampaignSummary(StrictModel):
     comparisons: tuple[Comparison, ...]
     search: SearchFacts
     optimality: Optimality | None = None
+    budget: tuple[BudgetRow, ...] = ()
+    front: tuple[FrontPoint, ...] = ()
     plan_path: str
     evidence_path: str
     reproduce: str
@@ -113,6 +126,8 @@ def build_summary(
         comparisons=evidence.comparisons,
         search=evidence.search,
         optimality=evidence.optimality,
+        budget=evidence.budget,
+        front=evidence.front,
         plan_path=plan_path,
         evidence_path=evidence_path,
         reproduce=reproduce,
@@ -135,8 +150,9 @@ def _changes(evidence: Evidence) -> tuple[OperatorChange, ...]:
     for item, value in varied + pinned:
         if value == item.baseline:
             continue
-        entry_before, cycles_before = before.get(item.operator_id, (None, None))
-        entry_after, cycles_after = after.get(item.operator_id, (None, None))
+        members = item.members if isinstance(item, Dimension) else (item.operator_id,)
+        entry_before, cycles_before = _together(before, members)
+        entry_after, cycles_after = _together(after, members)
         changes.append(
             OperatorChange(
                 operator_id=item.operator_id,
@@ -156,6 +172,16 @@ def _changes(evidence: Evidence) -> tuple[OperatorChange, ...]:
 def _operators(plan: MeasuredPlan) -> dict[str, tuple[str | None, int | None]]:
     measurement: Measurement = plan.measurement
     return {item.id: (item.entry, item.cycles) for item in measurement.operator_cycles}
+
+
+def _together(
+    operators: dict[str, tuple[str | None, int | None]], members: Sequence[str]
+) -> tuple[str | None, int | None]:
+    """Gives entry and cycles of the operators that a choice sets; no entry where they differ."""
+    found = [operators[member] for member in members if member in operators]
+    entries = {entry for entry, _ in found}
+    cycles = [count for _, count in found if count is not None]
+    return (entries.pop() if len(entries) == 1 else None), (sum(cycles) if cycles else None)
 
 
 def _next_step(search: SearchFacts) -> str:

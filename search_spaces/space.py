@@ -16,7 +16,9 @@ from pydantic import Field, ValidationError, model_validator
 
 from helia_aot.config.base import StrictModel
 from helia_aot.errors import Problem
+from helia_aot.optimization.storage import ModuleStorage
 from search_spaces.errors import SpaceError
+from search_spaces.rules import PLACEMENTS
 
 SPACE_SCHEMA_VERSION: Literal[1] = 1
 
@@ -37,11 +39,17 @@ class Choice(StrictModel):
 
 
 class Dimension(StrictModel):
-    """One knob of one operator with at least two applicable values."""
+    """One knob of an operator, of a group of operators, or of the module, with two values or more.
 
-    operator_id: str
+    A knob is any choice: a knob of the compiler, or the place of constants or scratch.
+    """
+
+    operator_id: str = Field(..., description="Operator or group; '*' for the whole module")
     op_type: str
     knob: str
+    operators: tuple[str, ...] = Field(
+        (), description="Ids of the operators of a group, in execution order; empty for no group"
+    )
     choices: tuple[str, ...] = Field(..., min_length=2, description="Values in registry order")
     baseline: str = Field(..., description="The value that the baseline plan uses")
 
@@ -57,6 +65,11 @@ class Dimension(StrictModel):
     def name(self) -> str:
         """The name of the dimension, unique in its space."""
         return dimension_name(self.knob, self.operator_id)
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The operators that the dimension sets; ``*`` for the whole module."""
+        return self.operators or (self.operator_id,)
 
 
 class Pinned(StrictModel):
@@ -87,12 +100,14 @@ class SearchSpace(StrictModel):
         dimensions: What varies, in execution order of the operators.
         pinned: What pins set, in execution order of the operators.
         dropped: Knobs of operators that do not vary, with the reason.
+        storage: What tensors take and where the baseline has them; None where it is not known.
     """
 
     schema_version: Literal[1] = SPACE_SCHEMA_VERSION
     dimensions: tuple[Dimension, ...]
     pinned: tuple[Pinned, ...] = ()
     dropped: tuple[Dropped, ...] = ()
+    storage: ModuleStorage | None = None
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> SearchSpace:
@@ -108,6 +123,12 @@ class SearchSpace(StrictModel):
         return math.prod(len(dimension.choices) for dimension in self.dimensions)
 
     @property
+    def moves_tensors(self) -> bool:
+        """Whether every plan names the memory of every tensor; else the compiler places them."""
+        knobs = {item.knob for item in self.dimensions} | {item.knob for item in self.pinned}
+        return self.storage is not None and not knobs.isdisjoint(PLACEMENTS)
+
+    @property
     def baseline(self) -> dict[str, str]:
         """The baseline's value of each dimension, by dimension name."""
         return {dimension.name: dimension.baseline for dimension in self.dimensions}
@@ -115,7 +136,9 @@ class SearchSpace(StrictModel):
     def digest(self) -> str:
         """SHA-256 over what varies and what is pinned; what was left out does not matter."""
         return hashlib.sha256(
-            self.model_dump_json(include={"schema_version", "dimensions", "pinned"}).encode()
+            self.model_dump_json(
+                include={"schema_version", "dimensions", "pinned", "storage"}
+            ).encode()
         ).hexdigest()
 
     def choices(self, values: Mapping[str, str]) -> tuple[Choice, ...]:
@@ -143,7 +166,11 @@ class SearchSpace(StrictModel):
         if problems:
             raise SpaceError("The values are not a point of the search space.", problems)
         pinned = [(item.operator_id, item.knob, item.value) for item in self.pinned]
-        chosen = [(item.operator_id, item.knob, values[item.name]) for item in self.dimensions]
+        chosen = [
+            (operator_id, item.knob, values[item.name])
+            for item in self.dimensions
+            for operator_id in item.members
+        ]
         return tuple(
             Choice(operator_id=operator_id, knob=knob, value=value)
             for operator_id, knob, value in pinned + chosen

@@ -55,7 +55,8 @@ def check_capacities(
         if free[memory] < 0
     ]
     if problems:
-        raise BudgetError("The module does not fit into its memories.", problems)
+        overflow = {f"{memory}_bytes": -left for memory, left in free.items() if left < 0}
+        raise BudgetError("The module does not fit into its memories.", problems, overflow=overflow)
 
 
 def _exceeded(

@@ -98,10 +98,13 @@ class MemoryPlan:
     Attributes:
         arenas: All arenas, by ascending region id.
         allocations: The place of every tensor by its id, in the order of the requests.
+        has_spilled_scratch: Whether scratch is not all in the memory that it would rather be in, and
+            a plan that names the memory of every scratch tensor gives these places again.
     """
 
     arenas: tuple[Arena, ...]
     allocations: Mapping[str, Allocation]
+    has_spilled_scratch: bool = False
 
     def arena(self, region_id: int) -> Arena:
         """Gives the arena of a region id, which is also its position in ``arenas``."""

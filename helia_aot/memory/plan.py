@@ -61,17 +61,20 @@ def plan_memory(
     )
     static += place_persistent(persistent, target, room).values()
     room_bytes = {m: left - target.guard_bytes(m) for m, left in room.left_bytes.items()}
-    slots = planner.place(
-        ScratchProblem(
-            blocks=scratch,
-            room_bytes=room_bytes,
-            candidates={block.root: scratch_candidates(block, target) for block in scratch},
-            alignment=target.alignment,
-        )
+    problem = ScratchProblem(
+        blocks=scratch,
+        room_bytes=room_bytes,
+        candidates={block.root: scratch_candidates(block, target) for block in scratch},
+        alignment=target.alignment,
     )
+    slots, is_bound = _place_scratch(problem, planner)
     arenas = [_static_arena(arena, target) for arena in static]
     arenas += _scratch_arenas(scratch, slots, room_bytes, target)
-    plan = MemoryPlan(_numbered(arenas), _allocations(requests, static, scratch, slots))
+    plan = MemoryPlan(
+        _numbered(arenas),
+        _allocations(requests, static, scratch, slots),
+        has_spilled_scratch=is_bound,
+    )
     check_capacities(plan, requests, target.size_bytes)
     verify_plan(
         plan,
@@ -82,6 +85,26 @@ def plan_memory(
         external=target.external,
     )
     return plan
+
+
+def _place_scratch(problem: ScratchProblem, planner: Planner) -> tuple[Mapping[str, Slot], bool]:
+    """Gives the slots of scratch, and whether some block is not in the memory that it would rather be in.
+
+    Then every block is placed once more with its memory given, as a plan that names these memories
+    does: so that plan gives the same slots when there is more or less room. Where that overflows a
+    memory, the slots stay as they were.
+    """
+    slots = planner.place(problem)
+    if all(slot.memory == problem.candidates[root][0] for root, slot in slots.items()):
+        return slots, False
+    candidates = {root: (slot.memory,) for root, slot in slots.items()}
+    again = planner.place(replace(problem, candidates=candidates))
+    if any(
+        again[block.root].offset + block.size_bytes > problem.room_bytes[again[block.root].memory]
+        for block in problem.blocks
+    ):
+        return slots, False
+    return again, True
 
 
 def _check_target(target: Memories, requests: Sequence[TensorRequest]) -> None:

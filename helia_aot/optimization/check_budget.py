@@ -16,7 +16,7 @@ from helia_aot.errors import BudgetError, Problem
 from helia_aot.memory.budget import CONTRIBUTORS, contributors
 from helia_aot.memory.layout import Allocation, Arena, MemoryPlan, align_up
 from helia_aot.memory.requests import TensorRequest
-from helia_aot.optimization.budgets import MEMORY_SUFFIX, Budget, budget_of
+from helia_aot.optimization.budgets import BUDGETS, MEMORY_SUFFIX, Budget, budget_of
 
 _KEY: Final = "optimization.budget"
 _SCRATCH_BUFFER: Final = "_scratch"
@@ -92,9 +92,25 @@ def check_budget(
         BudgetError: A limit is exceeded. It names each such limit, what is needed and allowed, the
             five largest contributors and what would lower the need.
     """
-    problems = [_exceeded(use, plan, requests, memories) for use in uses if use.exceeded]
-    if problems:
-        raise BudgetError("The module exceeds its budget.", problems)
+    exceeded = [use for use in uses if use.exceeded]
+    if exceeded:
+        raise BudgetError(
+            "The module exceeds its budget.",
+            [_exceeded(use, plan, requests, memories) for use in exceeded],
+            overflow={use.budget.name: (use.used_bytes or 0) - use.limit for use in exceeded},
+        )
+
+
+def storage_bytes(plan: MemoryPlan, memories: Mapping[str, bool]) -> dict[str, int]:
+    """Gives every figure that conversion knows whole: each memory, arenas and constants, in bytes.
+
+    Args:
+        plan: The memory plan.
+        memories: For each memory of the target whether it is volatile.
+    """
+    names = [*(f"{memory}{MEMORY_SUFFIX}" for memory in memories)]
+    names += [name for name, item in BUDGETS.items() if item.enforced_by == "conversion"]
+    return {name: _used_bytes(name, plan, memories) or 0 for name in names}
 
 
 Size = Callable[[Arena], int]

@@ -2,8 +2,9 @@
 """The tensors of a plan: what is recorded of a memory plan, what binds on reproduction, what conflicts.
 
 Every constant is recorded, so that a plan places it the same way when rules, constraints or the
-planner's preference have changed. Another tensor is recorded only where a rule, an attribute or a
-plan placed it: which offset it gets is the planner's business, and a plan records the planner.
+planner's preference have changed. Another tensor is recorded where a rule, an attribute or a plan
+placed it, and all of them are when scratch did not fit into the memory that it would rather be in.
+Which offset it gets is the planner's business, and a plan records the planner.
 """
 
 from __future__ import annotations
@@ -84,7 +85,8 @@ def plan_tensors(
     planned = {entry.id for entry in plan.tensors} if plan is not None else set()
     tensors = []
     for request in requests:
-        if request.role != "constant" and request.memory is None:
+        is_recorded = request.role == "constant" or memory_plan.has_spilled_scratch
+        if request.memory is None and not is_recorded:
             continue
         place = memory_plan.allocations[request.id]
         provenance = _provenance(request, rules, scratch_placement, planned)

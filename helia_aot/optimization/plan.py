@@ -285,8 +285,8 @@ class OptimizationPlan(StrictModel):
         default_factory=list,
         description=(
             "Where tensors live: every constant, and every other tensor that a rule or a plan "
-            "placed. An entry binds when the plan is reproduced; a tensor without an entry is "
-            "placed by the rules and the planner"
+            "placed; all tensors when scratch did not fit into one memory. An entry binds when the "
+            "plan is reproduced; a tensor without an entry is placed by the rules and the planner"
         ),
     )
 

@@ -27,7 +27,7 @@ from optimizer.errors import CampaignError
 from results.ledger import LEDGER_NAME, read_ledger
 from results.records import TrialRecord
 from results.summary import CampaignSummary
-from search_spaces.plans import plan_key
+from search_spaces.plans import knob_key, plan_key
 
 
 def config(model: Path, out: Path, **changes: Any) -> CampaignConfig:
@@ -104,7 +104,7 @@ def test_auto_is_written_when_nothing_is_faster(digits_model: Path, tmp_path: Pa
     assert summary.is_auto
     assert summary.gain_over_auto == 1.0
     assert summary.changes == ()
-    assert plan_key(read_plan(tmp_path / "aot_plan.json")) == plan_key(auto)
+    assert knob_key(read_plan(tmp_path / "aot_plan.json")) == knob_key(auto)
     assert "no measured plan is faster" in summary.verdict
 
 

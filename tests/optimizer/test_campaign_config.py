@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from helia_aot.errors import ConfigError
-from optimizer.config import CampaignConfig, load_campaign_config, load_measured_config
+from optimizer.config import (
+    CampaignConfig,
+    SpaceConfig,
+    load_campaign_config,
+    load_measured_config,
+)
+from search_spaces.presets import load_preset, preset_names
 
 
 def problems(text: str, tmp_path: Path) -> dict[str, str]:
@@ -62,7 +68,7 @@ def test_every_problem_is_listed_with_its_key(tmp_path: Path) -> None:
         tmp_path,
     )
     assert {"convert.modul", "objectives", "runner.name", "search.trials", "tirals"} <= set(found)
-    assert "only objective is [cycles]" in found["objectives"]
+    assert "did you mean latency_us?" in found["objectives"]
     assert "simulator" in found["runner.name"]
     assert "did you mean tpe?" in found["search.sampler"]
 
@@ -78,11 +84,50 @@ def test_a_search_does_not_start_from_a_plan(tmp_path: Path) -> None:
     assert "convert.optimization.plan" in problems(text, tmp_path)
 
 
-def test_limits_that_only_a_measurement_knows_are_not_ignored(tmp_path: Path) -> None:
-    budget = "{dtcm_bytes: 65536, cycles: 5, flash_bytes: 7}"
+def test_limits_that_no_runner_measures_are_refused(tmp_path: Path) -> None:
+    budget = "{dtcm_bytes: 65536, cycles: 5, flash_bytes: 7, energy_uj: 3}"
     text = f"convert: {{model: {{path: m.tflite}}, optimization: {{budget: {budget}}}}}"
-    found = problems(text, tmp_path)
-    assert set(found) == {f"convert.optimization.budget.{n}" for n in ("cycles", "flash_bytes")}
+    assert set(problems(text, tmp_path)) == {"convert.optimization.budget.energy_uj"}
+    text = "convert: {model: {path: m.tflite}}\nbudget: {accuracy_drop: 0.1}\n"
+    assert any("measured by no runner" in reason for reason in problems(text, tmp_path).values())
+
+
+def test_a_limit_of_a_memory_that_the_target_has_not_is_refused(tmp_path: Path) -> None:
+    text = "convert: {model: {path: m.tflite}}\nbudget: {dtmc_bytes: 5}\n"
+    assert "budget.dtmc_bytes" in problems(text, tmp_path)
+
+
+def test_limits_on_memories_bound_the_planner() -> None:
+    tree = {
+        "convert": {
+            "model": {"path": "m.tflite"},
+            "memory": {"constraints": [{"name": "dtcm", "max_size": 9000}]},
+            "optimization": {"budget": {"dtcm_bytes": 10000, "sram_bytes": 7000}},
+        },
+        "budget": {"code_bytes": 5000, "dtcm_bytes": 8000},
+    }
+    config = CampaignConfig.model_validate(tree)
+    limited = config.limited_convert
+    assert {c.name: c.max_size for c in limited.memory.constraints} == {"dtcm": 8000, "sram": 7000}
+    assert limited.optimization.budget == config.limits
+    assert config.limits == {"dtcm_bytes": 8000, "sram_bytes": 7000, "code_bytes": 5000}
+
+
+def test_the_profile_sampler_minimises_cycles_first(tmp_path: Path) -> None:
+    text = "convert: {model: {path: m.tflite}}\nobjectives: [dtcm_bytes, cycles]\n"
+    assert "tpe" in problems(text, tmp_path)["objectives"]
+
+
+def test_settings_of_the_space_go_over_its_preset() -> None:
+    tree = {"preset": "fast-first-look", "knobs": ["constants"]}
+    settings = SpaceConfig.model_validate(tree).settings
+    assert (settings.knobs, settings.group) == (["constants"], "type")
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_preset_is_a_valid_space(name: str) -> None:
+    assert load_preset(name).text
+    assert SpaceConfig(preset=name).settings
 
 
 def test_a_campaign_without_a_model_says_how_to_give_one(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from synthetic_campaign import synthetic_plan, synthetic_report
 
 from helia_aot.config.convert import OperatorOptimization, OperatorRule
-from search_spaces.build import build_space
+from search_spaces.build import SpaceSettings, build_space
 from search_spaces.errors import SpaceError
 
 
@@ -41,7 +41,7 @@ def test_a_choice_of_the_configuration_does_not_vary() -> None:
 
 def test_only_the_knobs_asked_for_vary() -> None:
     plan = synthetic_plan(3)
-    space = build_space(plan, synthetic_report(plan), knobs=["accumulation"])
+    space = build_space(plan, synthetic_report(plan), SpaceSettings(knobs=["accumulation"]))
     assert space.size == 1
     assert len(space.dropped) == 3
 
@@ -62,7 +62,9 @@ def test_values_that_change_numerics_are_left_out() -> None:
 
 def test_a_pin_fixes_a_knob_for_every_plan() -> None:
     plan = synthetic_plan(4)
-    space = build_space(plan, synthetic_report(plan), pins=[pin("generic", type="conv_2d")])
+    space = build_space(
+        plan, synthetic_report(plan), SpaceSettings(pins=[pin("generic", type="conv_2d")])
+    )
     assert space.size == 4
     assert [(item.operator_id, item.value) for item in space.pinned] == [
         ("0:conv0", "generic"),
@@ -74,13 +76,15 @@ def test_a_pin_fixes_a_knob_for_every_plan() -> None:
 def test_the_more_specific_pin_wins() -> None:
     plan = synthetic_plan(2)
     pins = [pin("specialized", id="0:conv0"), pin("generic")]
-    space = build_space(plan, synthetic_report(plan), pins=pins)
+    space = build_space(plan, synthetic_report(plan), SpaceSettings(pins=pins))
     assert [item.value for item in space.pinned] == ["specialized", "generic"]
 
 
 def test_a_pin_to_auto_keeps_what_auto_chooses() -> None:
     plan = synthetic_plan(2)
-    space = build_space(plan, synthetic_report(plan), pins=[pin("auto", id="0:conv0")])
+    space = build_space(
+        plan, synthetic_report(plan), SpaceSettings(pins=[pin("auto", id="0:conv0")])
+    )
     assert space.pinned[0].value == "specialized"
 
 
@@ -94,7 +98,7 @@ def test_every_wrong_pin_and_knob_is_named() -> None:
     ]
     report = synthetic_report(plan, not_applicable=[2])
     with pytest.raises(SpaceError) as caught:
-        build_space(plan, report, knobs=["kernels"], pins=pins)
+        build_space(plan, report, SpaceSettings(knobs=["kernels"], pins=pins))
     assert [problem.where for problem in caught.value.problems] == [
         "space.knobs",
         "space.pins[0]",
@@ -108,7 +112,7 @@ def test_an_excluded_value_is_not_searched() -> None:
     plan = synthetic_plan(4)
     report = synthetic_report(plan)
     rules = [pin("generic", type="depthwise_conv_2d"), pin("generic", id="0:conv0")]
-    space = build_space(plan, report, exclude=rules)
+    space = build_space(plan, report, SpaceSettings(exclude=rules))
     assert [dimension.operator_id for dimension in space.dimensions] == ["0:conv2"]
     assert {item.reason for item in space.dropped} == {"space.exclude leaves one value"}
 
@@ -121,7 +125,7 @@ def test_an_excluded_value_leaves_the_others() -> None:
     third = both[1].model_copy(update={"value": "third"})
     report.operators[0] = operator.model_copy(update={"alternatives": {"kernel": [*both, third]}})
     assert build_space(plan, report).dimensions[0].choices == ("specialized", "generic", "third")
-    space = build_space(plan, report, exclude=[pin("generic")])
+    space = build_space(plan, report, SpaceSettings(exclude=[pin("generic")]))
     assert space.dimensions[0].choices == ("specialized", "third")
 
 
@@ -137,6 +141,6 @@ def test_an_excluded_value_leaves_the_others() -> None:
 def test_an_exclusion_that_cannot_be_is_an_error(rule: OperatorRule, reason: str) -> None:
     plan = synthetic_plan(2)
     with pytest.raises(SpaceError) as caught:
-        build_space(plan, synthetic_report(plan), exclude=[rule])
+        build_space(plan, synthetic_report(plan), SpaceSettings(exclude=[rule]))
     assert any(reason in problem.reason for problem in caught.value.problems)
     assert all(problem.where == "space.exclude[0]" for problem in caught.value.problems)
