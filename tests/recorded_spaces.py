@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import itertools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -122,12 +122,45 @@ class Coupling:
         ]
 
 
+class ByteLimit:
+    """A made-up flash budget: every alternative of an operator takes some bytes, and about half of the plans are too big.
+
+    Args:
+        recorded: The space.
+        seed: Which of the endless sizes; the limit lies at the middle of all plans, and lets the baseline in.
+    """
+
+    def __init__(self, recorded: RecordedSpace, seed: int) -> None:
+        self._recorded = recorded
+        self._seed = seed
+        sizes = sorted(self._bytes(point) for point in recorded.points())
+        self._most = max(sizes[len(sizes) // 2], self._bytes(recorded.space.baseline))
+
+    def overflow_bytes(self, plan: OptimizationPlan) -> int:
+        """Gives the bytes above the limit; 0 for a plan that fits."""
+        knobs = {operator.id: operator.knobs for operator in plan.operators}
+        point = {
+            dimension.name: knobs[dimension.operator_id][dimension.knob].value
+            for dimension in self._recorded.space.dimensions
+        }
+        return max(0, self._bytes(point) - self._most)
+
+    def _bytes(self, point: Mapping[str, str]) -> int:
+        return sum(self._size(name, value) for name, value in point.items())
+
+    @cache  # noqa: B019 (lives as long as one replay)
+    def _size(self, name: str, value: str) -> int:
+        digest = hashlib.sha256(repr((self._seed, name, value)).encode()).digest()
+        return 200 + int.from_bytes(digest[:2], "big") % 4000
+
+
 class ReplayTarget:
     """Evaluates a job by looking its plan up; coupling, noise and rig faults are added on request.
 
     Args:
         recorded: The space.
         coupling: Makes operators depend on each other; part of the truth.
+        limit: Refuses plans that are too big, as a linker does.
         noise: Relative spread (uniform, plus or minus) of every count, anew for each evaluation.
         faults: Share of the evaluations that are lost.
         seed: Of noise and faults.
@@ -138,12 +171,14 @@ class ReplayTarget:
         recorded: RecordedSpace,
         *,
         coupling: Coupling | None = None,
+        limit: ByteLimit | None = None,
         noise: float = 0.0,
         faults: float = 0.0,
         seed: int = 0,
     ) -> None:
         self._recorded = recorded
         self._coupling = coupling
+        self._limit = limit
         self._noise = noise
         self._faults = faults
         self._random = random.Random(seed)
@@ -166,6 +201,13 @@ class ReplayTarget:
         assert job.plan is not None
         if self._random.random() < self._faults:
             return Measurement(status="rig_bad", stage="run", reason="an injected fault")
+        if overflow_bytes := self.overflow_bytes(job.plan):
+            return Measurement(
+                status="plan_bad",
+                stage="link",
+                reason="the image does not fit",
+                evidence={"overflow_bytes": {"mram": overflow_bytes}},
+            )
         whole, operators = self.truth(job.plan)
         if self._noise:
             operators = [round(count * self._spread()) for count in operators]
@@ -180,6 +222,10 @@ class ReplayTarget:
             outputs_sha256="0" * 64,
             identity=self._recorded.identity,
         )
+
+    def overflow_bytes(self, plan: OptimizationPlan) -> int:
+        """Gives the bytes by which a plan is too big."""
+        return 0 if self._limit is None else self._limit.overflow_bytes(plan)
 
     def _spread(self) -> float:
         return 1 + self._noise * self._random.uniform(-1, 1)
@@ -216,6 +262,7 @@ class Scenario:
     coupling: float = 0.0
     noise: float = 0.0
     faults: float = 0.0
+    has_limit: bool = False
 
 
 @dataclass(frozen=True)
@@ -223,9 +270,9 @@ class Replay:
     """A replayed campaign.
 
     Attributes:
-        best: True cycles of the best plan measured, after each build; the first are the baseline
-            and the reference, as in any campaign.
-        exhaustive: True cycles of the best plan of the space.
+        best: True cycles of the best plan measured that fits, after each build; the first are the
+            baseline and the reference, as in any campaign.
+        exhaustive: True cycles of the best plan of the space that fits.
         stop: Why the search ended.
         optimality: What the campaign says about its best plan.
     """
@@ -280,6 +327,7 @@ def replay(
         recorded,
         names_seed=seed,
         coupling=Coupling(scenario.coupling, seed) if scenario.coupling else None,
+        limit=ByteLimit(recorded, seed) if scenario.has_limit else None,
         noise=scenario.noise,
         faults=scenario.faults,
         seed=seed,
@@ -305,14 +353,15 @@ def replay(
         for entry in ledger.entries
         if isinstance(entry, TrialRecord) and entry.is_conclusive
     ]
-    best = tuple(itertools.accumulate((target.truth(plan)[0] for plan in plans), min))
-    every = (
-        target.truth(apply(recorded.baseline, recorded.space.choices(point)))[0]
-        for point in recorded.points()
-    )
+    costs = [target.truth(plan)[0] for plan in plans if not target.overflow_bytes(plan)]
+    fits = itertools.accumulate(not target.overflow_bytes(plan) for plan in plans)
+    lowest = tuple(itertools.accumulate(costs, min))
+    best = tuple(lowest[count - 1] for count in fits)
+    every = (apply(recorded.baseline, recorded.space.choices(point)) for point in recorded.points())
+    exhaustive = min(target.truth(plan)[0] for plan in every if not target.overflow_bytes(plan))
     outcomes = record_outcomes(known_plans(ledger.entries).values())
     optimality = Profile(recorded.space, outcomes).optimality(best[-1])
-    return Replay(best, min(every), stop, optimality)
+    return Replay(best, exhaustive, stop, optimality)
 
 
 def builds_to(result: Replay, share: float) -> int | None:

@@ -33,6 +33,8 @@ SCENARIOS = (
     Scenario("coupling 5 %", coupling=0.05),
     Scenario("coupling 15 %", coupling=0.15),
     Scenario("noise 0.5 %", noise=0.005),
+    Scenario("budget", has_limit=True),
+    Scenario("budget, coupling 5 %", has_limit=True, coupling=0.05),
     Scenario("10 % rig faults", faults=0.1),
 )
 MAX_BUILDS = 40
