@@ -33,6 +33,7 @@ from optimizer.progress import Progress
 from optimizer.reproduce import reproduce_command
 from optimizer.search import Search, SearchLimits
 from optimizer.serial_executor import SerialExecutor
+from optimizer.shipment import pack
 from optimizer.verdict import compare, finalists
 from results.evidence import (
     EVIDENCE_NAME,
@@ -104,6 +105,7 @@ def run_campaign(
     )
     context = TrialContext(
         config=config.convert,
+        files=pack(config.convert).files,
         stimulus=random_stimulus(auto.module.inputs),
         settings=MeasureSettings(
             warmups=config.runner.warmups,
@@ -182,7 +184,7 @@ def all_generic(plan: OptimizationPlan, report: OptimizationReport) -> Optimizat
 def _run(
     config: CampaignConfig, auto: Conversion, space: SearchSpace, ledger: Ledger, search: Search
 ) -> CampaignSummary:
-    baseline = search.measure_baseline()
+    baseline = search.measure_baseline(run_s=config.runner.timeout_s)
     generic = all_generic(auto.plan, auto.report)
     reference = _reference(search, baseline, generic)
     limits = SearchLimits(

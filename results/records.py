@@ -78,6 +78,7 @@ class TrialRecord(StrictModel):
             it was made anew.
         cache: How the measurement cache knew it: by the ``plan``, before building, or by the
             ``image``, before running; None for a new measurement.
+        worker: Number of the worker that evaluated it; None where none did.
         measurement: The outcome.
     """
 
@@ -92,6 +93,7 @@ class TrialRecord(StrictModel):
     attempts: int = Field(1, ge=1)
     seconds: float = Field(..., ge=0)
     cache: Literal["plan", "image"] | None = None
+    worker: int | None = Field(None, ge=0)
     measurement: Measurement
 
     @model_validator(mode="after")

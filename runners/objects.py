@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import posixpath
 import re
 import subprocess
+import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +22,8 @@ from runners.errors import RunnerError
 from runners.failure import CandidateFailure
 from runners.toolchain import Tool
 
-COMPILE_TIMEOUT_S = 120
+COMPILE_TIMEOUT_S = 120.0
+"""Deadline of one compiler or linker process, where the build leaves that much."""
 MAX_PROCESSES = 2
 MAX_MESSAGE_CHARACTERS = 8000
 """A message is kept up to this length; the first errors matter."""
@@ -130,7 +133,14 @@ class Compiler:
         self._tool = tool
         self._cache = cache
 
-    def compile(self, sources: Sequence[Source], tree: Tree, directory: Path) -> int:
+    def compile(
+        self,
+        sources: Sequence[Source],
+        tree: Tree,
+        directory: Path,
+        *,
+        ends_s: float = math.inf,
+    ) -> int:
         """Puts the object of every source at its place in the build directory.
 
         The tree is written to the directory only if something has to be compiled.
@@ -139,6 +149,7 @@ class Compiler:
             sources: What to compile.
             tree: Files that they may include, themselves among them.
             directory: The build directory; must exist.
+            ends_s: Deadline on the clock of :func:`time.monotonic`.
 
         Returns:
             The number of sources that were not in the cache.
@@ -159,13 +170,18 @@ class Compiler:
         if missing:
             write_tree(tree, directory)
             with ThreadPoolExecutor(MAX_PROCESSES) as pool:
-                list(pool.map(lambda item: self._compile(item[0], item[1], directory), missing))
+                list(
+                    pool.map(
+                        lambda item: self._compile(item[0], item[1], directory, ends_s), missing
+                    )
+                )
         return sum(key is not None for _, key in missing)
 
-    def _compile(self, source: Source, key: str | None, directory: Path) -> None:
+    def _compile(self, source: Source, key: str | None, directory: Path, ends_s: float) -> None:
         includes = [part for path in source.forced_includes for part in ("-include", path)]
         command: list[str | Path] = [self._tool.path, *source.flags, *includes, "-c", source.path]
-        stderr = run_tool([*command, "-o", source.object_path], directory, source.path)
+        command += ["-o", source.object_path]
+        stderr = run_tool(command, directory, source.path, ends_s=ends_s)
         if stderr is not None:
             raise CandidateFailure(
                 "plan_bad",
@@ -185,8 +201,16 @@ class Compiler:
         return digest.hexdigest()
 
 
-def run_tool(command: Sequence[str | Path], directory: Path, subject: str) -> str | None:
+def run_tool(
+    command: Sequence[str | Path], directory: Path, subject: str, *, ends_s: float = math.inf
+) -> str | None:
     """Runs a compiler or linker.
+
+    Args:
+        command: Program and arguments.
+        directory: Its working directory.
+        subject: What it works on, for messages.
+        ends_s: Deadline on the clock of :func:`time.monotonic`.
 
     Returns:
         None if it succeeded, else what it printed as errors.
@@ -194,13 +218,16 @@ def run_tool(command: Sequence[str | Path], directory: Path, subject: str) -> st
     Raises:
         CandidateFailure: ``rig_bad``, if the machine and not the source is at fault.
     """
+    timeout_s = min(COMPILE_TIMEOUT_S, ends_s - time.monotonic())
+    if timeout_s <= 0:
+        raise CandidateFailure("rig_bad", "build", f"no time was left for {subject}")
     try:
         done = subprocess.run(
             command,
             cwd=directory,
             capture_output=True,
             text=True,
-            timeout=COMPILE_TIMEOUT_S,
+            timeout=timeout_s,
             check=False,
             env={**os.environ, "LC_ALL": "C"},
         )

@@ -147,7 +147,9 @@ class SimulatorRunner:
             facts: dict[str, Any] = {}
             try:
                 with _timed(seconds, "build"):
-                    built = self._builder.build(module, directory)
+                    built = self._builder.build(
+                        module, directory, timeout_s=settings.build_timeout_s
+                    )
                 if settings.find_image and (found := settings.find_image(built.image.sha256)):
                     return MeasurementResult(found.model_copy(update={"stage_seconds": seconds}))
                 facts = _image_facts(built, self._platform)
