@@ -8,7 +8,6 @@ where the last one stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -194,7 +193,7 @@ def _run(
         no_gain=config.search.no_gain,
     )
     stop_reason = search.run(sampler=config.search.sampler, seed=config.search.seed, limits=limits)
-    verdict = _decide(auto.plan, space, ledger, search, baseline)
+    verdict = _decide(config, auto.plan, space, ledger, search)
     written = _final_conversion(config, verdict.plan)
     folder = config.out_path
     plan_path = folder / f"{config.convert.module.prefix}_plan.json"
@@ -248,18 +247,23 @@ def _reference(
 
 
 def _decide(
+    config: CampaignConfig,
     auto_plan: OptimizationPlan,
     space: SearchSpace,
     ledger: Ledger,
     search: Search,
-    baseline: TrialRecord,
 ) -> _Verdict:
     """Verifies the finalists in turn; the first that is really faster wins, else ``auto`` does."""
     trials = [entry for entry in ledger.entries if isinstance(entry, TrialRecord)]
+    baseline = next(record for record in trials if record.role == "baseline" and record.is_good)
     comparisons: list[Comparison] = []
     for finalist in finalists(trials, baseline):
         plan = apply(auto_plan, space.choices(finalist.choices))
-        comparisons.append(compare(finalist.plan_key, _repetition(search, auto_plan, plan)))
+        repetitions = _Repetitions(search, auto_plan, plan)
+        elsewhere = repetitions.elsewhere if config.ray.workers not in (0, 1) else None
+        comparisons.append(
+            compare(finalist.plan_key, repetitions.in_one_place, elsewhere=elsewhere)
+        )
         if comparisons[-1].is_faster:
             return _Verdict(plan, finalist, tuple(comparisons), False, comparisons[-1].reason)
     text = "no measured plan is faster than auto"
@@ -268,16 +272,31 @@ def _decide(
     return _Verdict(auto_plan, baseline, tuple(comparisons), True, text)
 
 
-def _repetition(
-    search: Search, baseline: OptimizationPlan, finalist: OptimizationPlan
-) -> Callable[[bool, int], Measurement]:
-    key = plan_key(finalist)
+class _Repetitions:
+    """Measures for one comparison: all repetitions on one worker, those that confirm on another."""
 
-    def measure(is_finalist: bool, slot: int) -> Measurement:
-        plan = finalist if is_finalist else baseline
-        return search.verify(plan, finalist=key, slot=slot).measurement
+    def __init__(
+        self, search: Search, baseline: OptimizationPlan, finalist: OptimizationPlan
+    ) -> None:
+        self._search = search
+        self._plans = {True: finalist, False: baseline}
+        self._key = plan_key(finalist)
+        self._used: set[int] = set()
 
-    return measure
+    def in_one_place(self, is_finalist: bool, slot: int) -> Measurement:
+        """Measures on the lowest worker; one job at a time is out, so it is the same one."""
+        record = self._search.verify(self._plans[is_finalist], finalist=self._key, slot=slot)
+        self._used |= set() if record.worker is None else {record.worker}
+        return record.measurement
+
+    def elsewhere(self, is_finalist: bool, slot: int) -> Measurement:
+        """Measures on a worker that :meth:`in_one_place` did not use, where there is one."""
+        record = self._search.verify(
+            self._plans[is_finalist], finalist=self._key, slot=slot, avoid=frozenset(self._used)
+        )
+        if record.measurement.status == "ok" and record.worker in self._used:
+            return Measurement(status="rig_bad", stage="run", reason="there is only one worker")
+        return record.measurement
 
 
 def _final_conversion(config: CampaignConfig, plan: OptimizationPlan) -> Conversion:

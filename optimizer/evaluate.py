@@ -112,6 +112,10 @@ class Evaluator:
         self._is_cached = False
         self._has_the_compiler = compiler_sha256() == context.compiler_sha256
 
+    def ready(self) -> bool:
+        """Says that this process can evaluate; what it needs was imported."""
+        return True
+
     def evaluate(self, job: TrialJob) -> Finished:
         """Gives the outcome of a job; a failure of any kind is a status of its measurement."""
         started = time.perf_counter()

@@ -111,6 +111,11 @@ class TrialRecord(StrictModel):
         return self.measurement.status in ("ok", "plan_bad")
 
     @property
+    def is_good(self) -> bool:
+        """Whether it was measured."""
+        return self.measurement.status == "ok"
+
+    @property
     def is_settled(self) -> bool:
         """Whether the plan needs no other evaluation: conclusive, or unknown after its retries."""
         return self.measurement.status != "rig_bad"

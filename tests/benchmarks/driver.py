@@ -98,9 +98,7 @@ def main() -> None:
             statistics.median(costs[index * size : (index + 1) * size]) for index in range(BLOCKS)
         ]
         cells = [f"{median:.2f}" for median in medians]
-        table.add_row(
-            sampler, f"{len(costs) + 1:,}", *cells, f"{medians[-1] / medians[0]:.2f}"
-        )
+        table.add_row(sampler, f"{len(costs) + 1:,}", *cells, f"{medians[-1] / medians[0]:.2f}")
     console = Console(width=140)
     console.print(table)
     memory_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
