@@ -73,7 +73,7 @@ class _LosesANode(SilentProgress):
 def test_more_workers_than_slots_are_refused(
     cluster: Cluster, digits_model: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(CampaignError, match="3 workers are asked for, but .* has 2 slots"):
+    with pytest.raises(CampaignError, match="3 workers are asked for"):
         run(
             digits_model,
             tmp_path,
