@@ -27,6 +27,13 @@ from optimizer.evaluate import RunnerFactory, TrialContext
 from optimizer.executor import DeferredExecutor, Executor, ExecutorFactory
 from optimizer.identity import campaign_identity, module_sha256, settings_without_locations
 from optimizer.measurement_cache import MeasurementCache
+from optimizer.operator_memory import (
+    GUESS_NAME,
+    OperatorMemory,
+    Signatures,
+    guess_to_json,
+    read_guess,
+)
 from optimizer.profile import Profile, record_outcomes
 from optimizer.progress import Progress
 from optimizer.reproduce import reproduce_command
@@ -141,6 +148,19 @@ def run_campaign(
             return _run(config, auto, space, ledger, search)
 
 
+def _first_guess(
+    config: CampaignConfig, space: SearchSpace, ledger: Ledger, signatures: Signatures
+) -> dict[str, str] | None:
+    """Gives where a ``profile`` campaign begins; a campaign that goes on keeps the guess it had."""
+    path = config.out_path / GUESS_NAME
+    if config.search.sampler != "profile" or not config.measurement_cache:
+        return None
+    if not ledger.entries:
+        guess = OperatorMemory.shared().first_guess(space, signatures)
+        write_atomically(path, guess_to_json(guess))
+    return read_guess(path, space)
+
+
 def _with_cache(
     config: CampaignConfig, executor: Executor, identity: CampaignIdentity, progress: Progress
 ) -> Executor:
@@ -183,6 +203,10 @@ def all_generic(plan: OptimizationPlan, report: OptimizationReport) -> Optimizat
 def _run(
     config: CampaignConfig, auto: Conversion, space: SearchSpace, ledger: Ledger, search: Search
 ) -> CampaignSummary:
+    signatures = Signatures.of(
+        auto.plan, auto.report, config=config.convert, runner=ledger.identity.runner
+    )
+    guess = _first_guess(config, space, ledger, signatures)
     baseline = search.measure_baseline(run_s=config.runner.timeout_s)
     generic = all_generic(auto.plan, auto.report)
     reference = _reference(search, baseline, generic)
@@ -192,7 +216,11 @@ def _run(
         gap=config.search.gap,
         no_gain=config.search.no_gain,
     )
-    stop_reason = search.run(sampler=config.search.sampler, seed=config.search.seed, limits=limits)
+    stop_reason = search.run(
+        sampler=config.search.sampler, seed=config.search.seed, limits=limits, guess=guess
+    )
+    if config.measurement_cache:
+        OperatorMemory.shared().remember(known_plans(ledger.entries).values(), signatures)
     verdict = _decide(config, auto.plan, space, ledger, search)
     written = _final_conversion(config, verdict.plan)
     folder = config.out_path

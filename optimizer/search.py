@@ -189,8 +189,21 @@ class Search:
         """How many evaluations can run side by side; starts the executor."""
         return self._executor.workers
 
-    def run(self, *, sampler: SamplerName, seed: int, limits: SearchLimits) -> StopReason:
+    def run(
+        self,
+        *,
+        sampler: SamplerName,
+        seed: int,
+        limits: SearchLimits,
+        guess: Mapping[str, str] | None = None,
+    ) -> StopReason:
         """Proposes and measures plans until a limit is met; may be called on a finished ledger.
+
+        Args:
+            sampler: Who proposes.
+            seed: Of the proposals.
+            limits: When it ends.
+            guess: The point that is proposed first; None leaves that to the sampler.
 
         With one worker the proposals depend on the seed and the ledger alone. With several they
         also depend on the order in which evaluations end.
@@ -207,6 +220,8 @@ class Search:
             limits = replace(limits, gap=None)
         study = CampaignStudy(self._space, sampler=sampler, seed=seed)
         next_ask = study.replay(self._ledger.entries)
+        if next_ask == 0 and guess is not None and self._is_new(guess):
+            study.guess(guess)
         riders: dict[str, list[int]] = {}
         repeats_in_a_row = standing.trailing_repeats
         started_s = time.monotonic()
@@ -224,6 +239,10 @@ class Search:
             for record in self._collect():
                 self._tell(study, record, riders.pop(record.plan_key, []))
                 repeats_in_a_row = 0
+
+    def _is_new(self, choices: Mapping[str, str]) -> bool:
+        plan = apply(self._baseline, self._space.choices(choices))
+        return plan_key(plan) not in self._standing.known
 
     def _propose(self, study: CampaignStudy, ask: int, riders: dict[str, list[int]]) -> bool:
         """Asks once; starts a new plan and says so, or answers a repeat."""

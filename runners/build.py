@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
+from runners.cache_files import cache_directory
 from runners.failure import CandidateFailure
 from runners.image import Image, read_image
 from runners.layout import (
@@ -26,10 +27,10 @@ from runners.layout import (
 )
 from runners.objects import (
     MAX_MESSAGE_CHARACTERS,
+    OBJECTS,
     Compiler,
     ObjectCache,
     Source,
-    cache_directory,
     first_error,
     run_tool,
 )
@@ -118,7 +119,7 @@ class Builder:
         self._core = core
         self._layout = layout
         self._done_source = done_source
-        self._compiler = Compiler(compiler, ObjectCache(cache_directory() / "objects"))
+        self._compiler = Compiler(compiler, ObjectCache(cache_directory() / OBJECTS))
 
     def build(self, module: Module, directory: Path, *, timeout_s: float = math.inf) -> BuildResult:
         """Builds the image of a module.

@@ -10,14 +10,13 @@ import posixpath
 import re
 import subprocess
 import time
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from runners.cache_files import CacheFolder
 from runners.errors import RunnerError
 from runners.failure import CandidateFailure
 from runners.toolchain import Tool
@@ -27,6 +26,9 @@ COMPILE_TIMEOUT_S = 120.0
 MAX_PROCESSES = 2
 MAX_MESSAGE_CHARACTERS = 8000
 """A message is kept up to this length; the first errors matter."""
+
+OBJECTS = "objects"
+"""Name of the cache, and of its folder."""
 
 _FORMAT = b"helia-search object 1"
 _DIGEST_BYTES = 32
@@ -62,40 +64,23 @@ Tree = Mapping[str, bytes]
 """All files that a source may include, by relative POSIX path."""
 
 
-def cache_directory() -> Path:
-    """Gives the directory of all caches.
-
-    It is ``$HELIA_CACHE_DIR``, else ``$XDG_CACHE_HOME/helia-search``, else
-    ``~/.cache/helia-search``.
-    """
-    own = os.environ.get("HELIA_CACHE_DIR")
-    if own:
-        return Path(own)
-    shared = os.environ.get("XDG_CACHE_HOME")
-    return (Path(shared) if shared else Path.home() / ".cache") / "helia-search"
-
-
 class ObjectCache:
-    """Objects on disk by key, shared by any number of processes.
+    """Objects on disk by key, shared by any number of processes and limited in size.
 
-    An entry is written beside its place and renamed, so a reader sees all of it or nothing; it
-    starts with a digest of its content, so a damaged one is dropped and compiled again.
+    An entry starts with a digest of its content, so a damaged one is dropped and compiled again.
     """
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
+        self._files = CacheFolder(directory, ".o")
 
     def read(self, key: str) -> bytes | None:
         """Gives the object of a key; None if there is none that is whole."""
-        path = self._path(key)
-        try:
-            entry = path.read_bytes()
-        except FileNotFoundError:
+        entry = self._files.read(key)
+        if entry is None:
             return None
         data = entry[_DIGEST_BYTES:]
         if hashlib.sha256(data).digest() != entry[:_DIGEST_BYTES]:
-            with suppress(FileNotFoundError):
-                path.unlink()
+            self._files.drop(key)
             return None
         return data
 
@@ -105,22 +90,13 @@ class ObjectCache:
         Raises:
             RunnerError: If the cache cannot be written.
         """
-        path = self._path(key)
-        partial = path.with_name(f"{path.name}.{os.getpid()}-{uuid.uuid4().hex}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_bytes(hashlib.sha256(data).digest() + data)
-            partial.replace(path)
+            self._files.write(key, hashlib.sha256(data).digest() + data)
         except OSError as error:
-            with suppress(OSError):
-                partial.unlink()
             raise RunnerError(
-                f"the object cache {self._directory} cannot be written: {error.strerror}",
+                f"the object cache {self._files.directory} cannot be written: {error.strerror}",
                 next_step="set HELIA_CACHE_DIR to a directory that can",
             ) from error
-
-    def _path(self, key: str) -> Path:
-        return self._directory / key[:2] / f"{key}.o"
 
 
 class Compiler:

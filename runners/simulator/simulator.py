@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from helia_aot.errors import Problem
 from runners.base import MeasureSettings
 from runners.build import Builder, BuildResult, compiler_flags
+from runners.cache_files import cache_directory
 from runners.errors import RunnerError
 from runners.failure import CandidateFailure
 from runners.firmware_result import MAX_WINDOWS, MalformedResult, encode_stimulus
@@ -32,7 +33,6 @@ from runners.measurement import (
     Stimulus,
     outputs_sha256,
 )
-from runners.objects import cache_directory
 from runners.simulator.emulator import EmulatorRun, EmulatorSettings, run_image
 from runners.simulator.events import WindowCycles, marker_count, read_windows
 from runners.simulator.machines import machine_layout
