@@ -69,13 +69,17 @@ def test_a_key_covers_layer_choice_placement_and_runner(digits_model: Path) -> N
     placed, _ = signatures(
         digits_model, memory={"tensors": [{"type": "scratch", "attributes": {"memory": "sram"}}]}
     )
-    runner = PriceList(toolchain="prices 2")(convert(ConvertConfig.model_validate({"model": {"path": digits_model}})).platform)
+    runner = PriceList(toolchain="prices 2")(
+        convert(ConvertConfig.model_validate({"model": {"path": digits_model}})).platform
+    )
     keys = {
         found.key(operator_id, {}),
         found.key(operator_id, changes),
         found.key(other, {}),
         placed.key(operator_id, {}),
-        Signatures(found.operators, found.baseline, runner.identity().digest()).key(operator_id, {}),
+        Signatures(found.operators, found.baseline, runner.identity().digest()).key(
+            operator_id, {}
+        ),
     }
     assert len(keys) == 5
     assert found.key(operator_id, {}) == signatures(digits_model)[0].key(operator_id, {})
