@@ -65,7 +65,17 @@ from search_spaces.space import SPACE_NAME, Choice, SearchSpace
 
 
 @dataclass(frozen=True)
-class _Verdict:
+class Verdict:
+    """The plan that is written, and why.
+
+    Attributes:
+        plan: The plan.
+        winner: Its record.
+        comparisons: The repetitions of every finalist that was compared with the baseline.
+        is_auto: Whether it is the plan that ``auto`` chooses.
+        text: Why, in one sentence.
+    """
+
     plan: OptimizationPlan
     winner: TrialRecord
     comparisons: tuple[Comparison, ...]
@@ -221,7 +231,7 @@ def _run(
     )
     if config.measurement_cache:
         OperatorMemory.shared().remember(known_plans(ledger.entries).values(), signatures)
-    verdict = _decide(config, auto.plan, space, ledger, search)
+    verdict = decide(config, auto.plan, space, ledger, search)
     written = _final_conversion(config, verdict.plan)
     folder = config.out_path
     plan_path = folder / f"{config.convert.module.prefix}_plan.json"
@@ -274,14 +284,22 @@ def _reference(
     return search.measure_reference(generic)
 
 
-def _decide(
+def decide(
     config: CampaignConfig,
     auto_plan: OptimizationPlan,
     space: SearchSpace,
     ledger: Ledger,
     search: Search,
-) -> _Verdict:
-    """Verifies the finalists in turn; the first that is really faster wins, else ``auto`` does."""
+) -> Verdict:
+    """Verifies the finalists in turn; the first that is really faster wins, else ``auto`` does.
+
+    Args:
+        config: The campaign.
+        auto_plan: The plan that ``auto`` chooses.
+        space: The space.
+        ledger: What was measured, the baseline among it.
+        search: Measures the repetitions.
+    """
     trials = [entry for entry in ledger.entries if isinstance(entry, TrialRecord)]
     baseline = next(record for record in trials if record.role == "baseline" and record.is_good)
     comparisons: list[Comparison] = []
@@ -293,11 +311,11 @@ def _decide(
             compare(finalist.plan_key, repetitions.in_one_place, elsewhere=elsewhere)
         )
         if comparisons[-1].is_faster:
-            return _Verdict(plan, finalist, tuple(comparisons), False, comparisons[-1].reason)
+            return Verdict(plan, finalist, tuple(comparisons), False, comparisons[-1].reason)
     text = "no measured plan is faster than auto"
     if comparisons:
         text = f"auto is kept: {comparisons[0].reason}"
-    return _Verdict(auto_plan, baseline, tuple(comparisons), True, text)
+    return Verdict(auto_plan, baseline, tuple(comparisons), True, text)
 
 
 class _Repetitions:

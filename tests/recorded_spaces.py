@@ -20,6 +20,8 @@ from pydantic import BaseModel, ConfigDict
 from synthetic_campaign import SilentProgress, synthetic_identity
 
 from helia_aot.optimization.plan import OptimizationPlan
+from optimizer.campaign import decide
+from optimizer.config import CampaignConfig
 from optimizer.evaluate import Finished, TrialJob
 from optimizer.profile import Profile, record_outcomes
 from optimizer.samplers import SamplerName
@@ -30,6 +32,10 @@ from results.records import CampaignIdentity, Entry, TrialRecord, known_plans
 from runners.measurement import Measurement, OperatorCycles, RunnerIdentity
 from search_spaces.plans import apply
 from search_spaces.space import SearchSpace
+
+_ONE_WORKER = CampaignConfig.model_validate(
+    {"convert": {"model": {"path": "none.tflite"}}, "ray": {"workers": 0}}
+)
 
 FOLDER = REPOSITORY / "results" / "reference" / "spaces"
 
@@ -162,6 +168,8 @@ class ReplayTarget:
         coupling: Makes operators depend on each other; part of the truth.
         limit: Refuses plans that are too big, as a linker does.
         noise: Relative spread (uniform, plus or minus) of every count, anew for each evaluation.
+        modes: Share by which every other evaluation, by chance, is slower as a whole.
+        contrast: Share of the differences between plans that is left; a small one drowns in noise.
         faults: Share of the evaluations that are lost.
         seed: Of noise and faults.
     """
@@ -173,6 +181,8 @@ class ReplayTarget:
         coupling: Coupling | None = None,
         limit: ByteLimit | None = None,
         noise: float = 0.0,
+        modes: float = 0.0,
+        contrast: float = 1.0,
         faults: float = 0.0,
         seed: int = 0,
     ) -> None:
@@ -180,6 +190,8 @@ class ReplayTarget:
         self._coupling = coupling
         self._limit = limit
         self._noise = noise
+        self._modes = modes
+        self._contrast = contrast
         self._faults = faults
         self._random = random.Random(seed)
         self._cache: dict[int, tuple[int, list[int]]] = {}
@@ -194,6 +206,9 @@ class ReplayTarget:
                 coupled = self._coupling.apply(plan, operators)
                 whole += sum(coupled) - sum(operators)
                 operators = coupled
+            whole = self._flatter(whole, self._recorded.cycles[0])
+            first = self._recorded.operator_cycles[0]
+            operators = [self._flatter(*pair) for pair in zip(operators, first, strict=True)]
             self._cache[index] = (whole, operators)
         return self._cache[index]
 
@@ -209,9 +224,10 @@ class ReplayTarget:
                 evidence={"overflow_bytes": {"mram": overflow_bytes}},
             )
         whole, operators = self.truth(job.plan)
-        if self._noise:
-            operators = [round(count * self._spread()) for count in operators]
-            whole = round(whole * self._spread())
+        if self._noise or self._modes:
+            slower = 1 + self._modes * self._random.randrange(2)
+            operators = [round(count * slower * self._spread()) for count in operators]
+            whole = round(whole * slower * self._spread())
         return Measurement(
             status="ok",
             cycles=[whole],
@@ -226,6 +242,9 @@ class ReplayTarget:
     def overflow_bytes(self, plan: OptimizationPlan) -> int:
         """Gives the bytes by which a plan is too big."""
         return 0 if self._limit is None else self._limit.overflow_bytes(plan)
+
+    def _flatter(self, cycles: int, first: int) -> int:
+        return round(first + self._contrast * (cycles - first))
 
     def _spread(self) -> float:
         return 1 + self._noise * self._random.uniform(-1, 1)
@@ -261,6 +280,8 @@ class Scenario:
     name: str
     coupling: float = 0.0
     noise: float = 0.0
+    modes: float = 0.0
+    contrast: float = 1.0
     faults: float = 0.0
     has_limit: bool = False
 
@@ -323,12 +344,37 @@ def replay(
     gap: float | None = None,
 ) -> Replay:
     """Searches a recorded space: the real loop, ledger and sampler over a replayed target."""
+    target, ledger, search = _replayed(recorded, scenario, sampler, seed)
+    limits = SearchLimits(trials=trials, timeout_s=None, gap=gap)
+    stop = search.run(sampler=sampler, seed=seed, limits=limits)
+    plans = [
+        apply(recorded.baseline, recorded.space.choices(entry.choices))
+        for entry in ledger.entries
+        if isinstance(entry, TrialRecord) and entry.is_conclusive
+    ]
+    costs = [target.truth(plan)[0] for plan in plans if not target.overflow_bytes(plan)]
+    fits = itertools.accumulate(not target.overflow_bytes(plan) for plan in plans)
+    lowest = tuple(itertools.accumulate(costs, min))
+    best = tuple(lowest[count - 1] for count in fits)
+    every = (apply(recorded.baseline, recorded.space.choices(point)) for point in recorded.points())
+    exhaustive = min(target.truth(plan)[0] for plan in every if not target.overflow_bytes(plan))
+    outcomes = record_outcomes(known_plans(ledger.entries).values())
+    optimality = Profile(recorded.space, outcomes).optimality(best[-1])
+    return Replay(best, exhaustive, stop, optimality)
+
+
+def _replayed(
+    recorded: RecordedSpace, scenario: Scenario, sampler: SamplerName, seed: int
+) -> tuple[RenamedTarget, MemoryLedger, Search]:
+    """Gives a search of a recorded space whose baseline and reference are measured."""
     target = RenamedTarget(
         recorded,
         names_seed=seed,
         coupling=Coupling(scenario.coupling, seed) if scenario.coupling else None,
         limit=ByteLimit(recorded, seed) if scenario.has_limit else None,
         noise=scenario.noise,
+        modes=scenario.modes,
+        contrast=scenario.contrast,
         faults=scenario.faults,
         seed=seed,
     )
@@ -346,22 +392,41 @@ def replay(
     search.measure_baseline()
     last = {dimension.name: dimension.choices[-1] for dimension in recorded.space.dimensions}
     search.measure_reference(apply(recorded.baseline, recorded.space.choices(last)))
-    limits = SearchLimits(trials=trials, timeout_s=None, gap=gap)
-    stop = search.run(sampler=sampler, seed=seed, limits=limits)
-    plans = [
-        apply(recorded.baseline, recorded.space.choices(entry.choices))
-        for entry in ledger.entries
-        if isinstance(entry, TrialRecord) and entry.is_conclusive
-    ]
-    costs = [target.truth(plan)[0] for plan in plans if not target.overflow_bytes(plan)]
-    fits = itertools.accumulate(not target.overflow_bytes(plan) for plan in plans)
-    lowest = tuple(itertools.accumulate(costs, min))
-    best = tuple(lowest[count - 1] for count in fits)
+    return target, ledger, search
+
+
+@dataclass(frozen=True)
+class Study:
+    """The end of a replayed campaign, its verdict included.
+
+    Attributes:
+        baseline: True cycles of the plan that ``auto`` chooses.
+        shipped: True cycles of the plan that is written.
+        best: True cycles of the best plan of the space.
+        is_auto: Whether the written plan is that of ``auto``.
+    """
+
+    baseline: int
+    shipped: int
+    best: int
+    is_auto: bool
+
+
+def study(
+    recorded: RecordedSpace, scenario: Scenario, sampler: SamplerName, *, seed: int, trials: int
+) -> Study:
+    """Searches a recorded space and decides which plan is written, as a campaign does."""
+    target, ledger, search = _replayed(recorded, scenario, sampler, seed)
+    limits = SearchLimits(trials=trials, timeout_s=None, gap=0.005)
+    search.run(sampler=sampler, seed=seed, limits=limits)
+    verdict = decide(_ONE_WORKER, recorded.baseline, recorded.space, ledger, search)
     every = (apply(recorded.baseline, recorded.space.choices(point)) for point in recorded.points())
-    exhaustive = min(target.truth(plan)[0] for plan in every if not target.overflow_bytes(plan))
-    outcomes = record_outcomes(known_plans(ledger.entries).values())
-    optimality = Profile(recorded.space, outcomes).optimality(best[-1])
-    return Replay(best, exhaustive, stop, optimality)
+    return Study(
+        target.truth(recorded.baseline)[0],
+        target.truth(verdict.plan)[0],
+        min(target.truth(plan)[0] for plan in every),
+        verdict.is_auto,
+    )
 
 
 def builds_to(result: Replay, share: float) -> int | None:

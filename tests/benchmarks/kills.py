@@ -13,7 +13,6 @@ import argparse
 import os
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -21,6 +20,7 @@ sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "tests")]
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
 
 from kills import Tally, kill_drivers, kill_workers  # noqa: E402
+from rich.console import Console  # noqa: E402
 
 EXAMPLE = REPOSITORY / "examples" / "digits" / "digits_int8.tflite"
 
@@ -35,7 +35,6 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     tally = Tally()
-    started_s = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         kill_drivers(EXAMPLE, Path(folder), kills=arguments.kills, seed=arguments.seed, tally=tally)
         if arguments.worker_kills:
@@ -46,15 +45,15 @@ def main() -> None:
                 seed=arguments.seed,
                 tally=tally,
             )
-    for kind, count in tally.kills.items():
-        print(f"{count:4} kills: {kind}")
-    print(f"{tally.torn_lines:4} ledgers left with a torn last line")
-    print(
-        f"{tally.campaigns:4} campaigns ended, with {tally.finished} evaluations in their ledgers"
-    )
-    print(f"{tally.lost:4} finished evaluations lost")
-    print(f"{tally.other_plans:4} campaigns with another plan than the undisturbed one")
-    print(f"{time.monotonic() - started_s:.0f} s", file=sys.stderr)
+    console = Console(width=120)
+    lines = [
+        *(f"{count:4} kills: {kind}" for kind, count in tally.kills.items()),
+        f"{tally.torn_lines:4} ledgers left with a torn last line",
+        f"{tally.campaigns:4} campaigns ended, with {tally.finished} evaluations in their ledgers",
+        f"{tally.lost:4} finished evaluations lost",
+        f"{tally.other_plans:4} campaigns with another plan than the undisturbed one",
+    ]
+    console.print("\n".join(lines), highlight=False)
     if tally.lost or tally.other_plans:
         raise SystemExit(1)
 
