@@ -2,7 +2,7 @@
 """Cycles of single operators, kept across models: where a campaign of a model with known layers begins.
 
 What is kept is never a measurement of the model at hand: it chooses the first plan to build, and nothing
-else. So a wrong memory costs one build and changes no verdict. The entries lie beside the measurement
+else. So a wrong memory costs a build or two and changes no verdict. The entries lie beside the measurement
 cache, in the folder ``operators`` of :func:`runners.cache_files.cache_directory`.
 """
 
@@ -33,6 +33,9 @@ OPERATORS: Final = "operators"
 
 GUESS_NAME: Final = "first_guess.json"
 """File in a campaign's folder that keeps its guess: another campaign may change the memory meanwhile."""
+
+_MEASURED_ANYWAY: Final = 2
+"""Alternatives of an operator that the baseline and the all-generic plan measure."""
 
 _FORMAT: Final = "helia-search operator 1"
 _GUESS: Final[TypeAdapter[dict[str, str] | None]] = TypeAdapter(dict[str, str] | None)
@@ -159,13 +162,18 @@ class OperatorMemory:
     def first_guess(self, space: SearchSpace, signatures: Signatures) -> dict[str, str] | None:
         """Gives the point in which every operator has the alternative that was cheapest elsewhere.
 
-        Operators of which the memory does not know every alternative keep the baseline's.
+        Operators of which the memory does not know every alternative keep the baseline's. Where no
+        operator has more alternatives than the baseline and one more plan measure, there is nothing
+        to guess: the sampler knows as much after these two builds.
 
         Returns:
             The value of each dimension; None when the memory has nothing better than the baseline.
         """
         guess = space.baseline
-        for site in sites_of(space):
+        sites = sites_of(space)
+        if all(len(site.basic) <= _MEASURED_ANYWAY for site in sites):
+            return None
+        for site in sites:
             cycles = []
             for values in site.alternatives:
                 point = dict(zip(site.names, values, strict=True))
