@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from functools import cache
 
 from helia_aot.errors import Problem
 from helia_aot.optimization.knobs import KNOBS
@@ -52,6 +53,11 @@ def _with_choices(operator: PlanOperator, wanted: dict[tuple[str, str], str]) ->
 def _chosen(knob: str, before: KnobChoice, value: str) -> KnobChoice:
     # A space holds applicable values only, so the registry decides what is approximate.
     approximate = before.approximate if value == before.value else value in KNOBS[knob].approximate
+    return _set_by_plan(value, approximate)
+
+
+@cache
+def _set_by_plan(value: str, approximate: bool) -> KnobChoice:
     return KnobChoice(
         value=value,
         requested=value,
