@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -347,27 +348,67 @@ def replay(
     target, ledger, search = _replayed(recorded, scenario, sampler, seed)
     limits = SearchLimits(trials=trials, timeout_s=None, gap=gap)
     stop = search.run(sampler=sampler, seed=seed, limits=limits)
+    best = _best_so_far(recorded, target, ledger)
+    outcomes = record_outcomes(known_plans(ledger.entries).values())
+    optimality = Profile(recorded.space, outcomes).optimality(best[-1])
+    return Replay(best, exhaustive_cycles(recorded, scenario, seed), stop, optimality)
+
+
+CHUNKS = (2, 4, 6, 10, 14, 20, 28)
+"""Trials after which a replay looks whether there is anything left to find."""
+
+
+def replay_to_the_best(
+    recorded: RecordedSpace,
+    scenario: Scenario,
+    sampler: SamplerName,
+    *,
+    seed: int,
+    trials: int,
+    gap: float | None = None,
+) -> Replay:
+    """Searches as :func:`replay` does, but ends soon after the best plan of the space was measured."""
+    target, ledger, search = _replayed(recorded, scenario, sampler, seed)
+    exhaustive = exhaustive_cycles(recorded, scenario, seed)
+    stop, best = "", _best_so_far(recorded, target, ledger)
+    for most in (*(chunk for chunk in CHUNKS if chunk < trials), trials):
+        # A search that goes on makes the proposals of an undisturbed one.
+        limits = SearchLimits(trials=most, timeout_s=None, gap=gap)
+        stop = search.run(sampler=sampler, seed=seed, limits=limits)
+        best = _best_so_far(recorded, target, ledger)
+        if best[-1] == exhaustive or stop != "trials":
+            break
+    return Replay(best, exhaustive, stop, None)
+
+
+def _best_so_far(
+    recorded: RecordedSpace, target: RenamedTarget, ledger: MemoryLedger
+) -> tuple[int, ...]:
     plans = [
         apply(recorded.baseline, recorded.space.choices(entry.choices))
         for entry in ledger.entries
         if isinstance(entry, TrialRecord) and entry.is_conclusive
     ]
-    costs = [target.truth(plan)[0] for plan in plans if not target.overflow_bytes(plan)]
-    fits = itertools.accumulate(not target.overflow_bytes(plan) for plan in plans)
-    lowest = tuple(itertools.accumulate(costs, min))
-    best = tuple(lowest[count - 1] for count in fits)
+    costs = [math.inf if target.overflow_bytes(plan) else target.truth(plan)[0] for plan in plans]
+    return tuple(int(cycles) for cycles in itertools.accumulate(costs, min))
+
+
+@cache
+def _exhaustive(recorded_name: str, scenario: Scenario, seed: int) -> int:
+    recorded = load(recorded_name)
+    target = _target(recorded, scenario, seed)
     every = (apply(recorded.baseline, recorded.space.choices(point)) for point in recorded.points())
-    exhaustive = min(target.truth(plan)[0] for plan in every if not target.overflow_bytes(plan))
-    outcomes = record_outcomes(known_plans(ledger.entries).values())
-    optimality = Profile(recorded.space, outcomes).optimality(best[-1])
-    return Replay(best, exhaustive, stop, optimality)
+    return min(target.truth(plan)[0] for plan in every if not target.overflow_bytes(plan))
 
 
-def _replayed(
-    recorded: RecordedSpace, scenario: Scenario, sampler: SamplerName, seed: int
-) -> tuple[RenamedTarget, MemoryLedger, Search]:
-    """Gives a search of a recorded space whose baseline and reference are measured."""
-    target = RenamedTarget(
+def exhaustive_cycles(recorded: RecordedSpace, scenario: Scenario, seed: int) -> int:
+    """Gives the true cycles of the best plan of a replayed space that fits."""
+    truth = replace(scenario, name="", noise=0.0, modes=0.0, faults=0.0)
+    return _exhaustive(recorded.name, truth, seed)
+
+
+def _target(recorded: RecordedSpace, scenario: Scenario, seed: int) -> RenamedTarget:
+    return RenamedTarget(
         recorded,
         names_seed=seed,
         coupling=Coupling(scenario.coupling, seed) if scenario.coupling else None,
@@ -378,6 +419,13 @@ def _replayed(
         faults=scenario.faults,
         seed=seed,
     )
+
+
+def _replayed(
+    recorded: RecordedSpace, scenario: Scenario, sampler: SamplerName, seed: int
+) -> tuple[RenamedTarget, MemoryLedger, Search]:
+    """Gives a search of a recorded space whose baseline and reference are measured."""
+    target = _target(recorded, scenario, seed)
     identity = synthetic_identity(recorded.space, sampler=sampler, seed=seed).model_copy(
         update={"runner": recorded.identity}
     )
@@ -420,11 +468,10 @@ def study(
     limits = SearchLimits(trials=trials, timeout_s=None, gap=0.005)
     search.run(sampler=sampler, seed=seed, limits=limits)
     verdict = decide(_ONE_WORKER, recorded.baseline, recorded.space, ledger, search)
-    every = (apply(recorded.baseline, recorded.space.choices(point)) for point in recorded.points())
     return Study(
         target.truth(recorded.baseline)[0],
         target.truth(verdict.plan)[0],
-        min(target.truth(plan)[0] for plan in every),
+        exhaustive_cycles(recorded, scenario, seed),
         verdict.is_auto,
     )
 
