@@ -291,7 +291,7 @@ def storage_of(conversion: Conversion) -> ModuleStorage:
     target = Target(
         mve="mve" in platform.capabilities, dsp="dsp" in platform.capabilities, fp16=platform.fp16
     )
-    operators = _resolvable_operators(graph, target)
+    operators = _resolvable_operators(graph, target, config)
     chosen = resolve_choices(operators, config, conversion.plan)
     variants: list[list[tuple[dict[str, str], LoweredOperator]]] = []
     for index, operator in enumerate(operators):

@@ -109,6 +109,27 @@ class _Sample:
     cycles: int
 
 
+@dataclass(frozen=True)
+class _Spread:
+    """Counts of one alternative, so that leaving one out costs nothing: sum, two lowest, two highest."""
+
+    count: int
+    total: int
+    lowest: tuple[int, ...]
+    highest: tuple[int, ...]
+
+    @classmethod
+    def of(cls, values: Sequence[int]) -> _Spread:
+        ordered = sorted(values)
+        return cls(len(ordered), sum(ordered), tuple(ordered[:2]), tuple(ordered[-2:]))
+
+    def without(self, value: int) -> tuple[float, int, int]:
+        """Gives mean, lowest and highest of the others; there are at least two counts."""
+        low = self.lowest[1] if value == self.lowest[0] else self.lowest[0]
+        high = self.highest[0] if value == self.highest[1] else self.highest[1]
+        return (self.total - value) / (self.count - 1), low, high
+
+
 class _Operator:
     """What is known about one operator.
 
@@ -127,6 +148,7 @@ class _Operator:
         self.samples = samples
         self._by_own: dict[int, list[int]] = {}
         self._by_pair: dict[tuple[int, int], list[int]] = {}
+        self._spreads: dict[tuple[int, int | None], _Spread] = {}
         for sample in samples:
             self._by_own.setdefault(sample.own, []).append(sample.cycles)
             self._by_pair.setdefault((sample.own, sample.before), []).append(sample.cycles)
@@ -166,18 +188,23 @@ class _Operator:
     def without(self, index: int, coupling: float) -> tuple[float, float, float] | None:
         """Gives what the other builds say about a build: expected, lowest and highest cycles."""
         sample = self.samples[index]
-        others = list(self._by_own[sample.own])
-        others.remove(sample.cycles)
-        if not others:
+        if len(self._by_own[sample.own]) == 1:
             return None
-        pair = list(self._by_pair[sample.own, sample.before])
-        pair.remove(sample.cycles)
-        if self.is_coupled and pair:
-            others = pair
-        mean = fmean(others)
-        if pair or self.before is None or not coupling:
+        has_pair = len(self._by_pair[sample.own, sample.before]) > 1
+        spread = self._spread(sample, is_pair=self.is_coupled and has_pair)
+        mean, low, high = spread.without(sample.cycles)
+        if has_pair or self.before is None or not coupling:
             return mean, mean, mean
-        return mean, min(others) * (1 - coupling), max(others) * (1 + coupling)
+        return mean, low * (1 - coupling), high * (1 + coupling)
+
+    def _spread(self, sample: _Sample, *, is_pair: bool) -> _Spread:
+        key = (sample.own, sample.before if is_pair else None)
+        if key not in self._spreads:
+            pair = (sample.own, sample.before)
+            self._spreads[key] = _Spread.of(
+                self._by_pair[pair] if is_pair else self._by_own[sample.own]
+            )
+        return self._spreads[key]
 
 
 @dataclass(frozen=True)

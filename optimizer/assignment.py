@@ -7,6 +7,7 @@ choices of neighbours; limits on other linear costs, such as bytes, hold exactly
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -16,11 +17,16 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
+from optimizer.ranking import ranked
+
 Assignment = tuple[int, ...]
 """The number of the chosen alternative of each site."""
 
 Choices = frozenset[tuple[int, int]]
 """Some choices at once, as (site, alternative)."""
+
+MAX_RANKED: Final = 20_000
+"""Assignments that are looked at in the order of their costs before a linear programme is solved."""
 
 TIE_BREAK: Final = 1e-3
 """Cost of another alternative than the first one: of equal assignments, the one with fewer wins."""
@@ -99,12 +105,36 @@ def cheapest(
     Returns:
         The assignment, the same for the same arguments; None when no assignment is allowed.
     """
+    if not limits and (found := _first_allowed(costs, excluded)) is not None:
+        return found
     programme = _Programme(costs)
     for limit in limits:
         programme.add_limit(limit)
     for choices in excluded:
         programme.exclude(choices)
     return programme.solve()
+
+
+def _first_allowed(costs: Costs, excluded: Sequence[Choices]) -> Assignment | None:
+    """Gives the cheapest allowed assignment; None where it is not among the first :data:`MAX_RANKED`."""
+    penalties = [
+        np.where(np.arange(len(single)) > 0, TIE_BREAK, 0.0).astype(np.float64)
+        for single in costs.single
+    ]
+    whole, parts = set(), []
+    for choices in excluded:
+        if len(choices) == 1:
+            ((site, index),) = choices
+            penalties[site][index] = np.inf
+        elif len(choices) == len(costs.single):
+            whole.add(choices)
+        else:
+            parts.append(choices)
+    for found in itertools.islice(ranked(costs, penalties), MAX_RANKED):
+        chosen = frozenset(enumerate(found))
+        if chosen not in whole and not any(choices <= chosen for choices in parts):
+            return found
+    return None
 
 
 class _Programme:

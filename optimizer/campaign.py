@@ -8,7 +8,7 @@ where the last one stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -29,12 +29,20 @@ from optimizer.executor import DeferredExecutor, Executor, ExecutorFactory
 from optimizer.front import budget_rows, pareto_front
 from optimizer.identity import campaign_identity, module_sha256, settings_without_locations
 from optimizer.measurement_cache import MeasurementCache
+from optimizer.operator_memory import (
+    GUESS_NAME,
+    OperatorMemory,
+    Signatures,
+    guess_to_json,
+    read_guess,
+)
 from optimizer.profile import Profile, record_outcomes
 from optimizer.progress import Progress
 from optimizer.quantities import CYCLES, counts_time, fits, missing_quantities, quantity
 from optimizer.reproduce import reproduce_command
 from optimizer.search import Search, SearchLimits
 from optimizer.serial_executor import SerialExecutor
+from optimizer.shipment import pack
 from optimizer.task import SearchTask
 from optimizer.verdict import compare, confirm, finalists
 from results.evidence import (
@@ -63,7 +71,17 @@ from search_spaces.space import SPACE_NAME, Choice, SearchSpace
 
 
 @dataclass(frozen=True)
-class _Verdict:
+class Verdict:
+    """The plan that is written, and why.
+
+    Attributes:
+        plan: The plan.
+        winner: Its record.
+        comparisons: The repetitions of every finalist that was compared with the baseline.
+        is_auto: Whether it is the plan that ``auto`` chooses.
+        text: Why, in one sentence.
+    """
+
     plan: OptimizationPlan
     winner: TrialRecord
     comparisons: tuple[Comparison, ...]
@@ -111,6 +129,7 @@ def run_campaign(
     )
     context = TrialContext(
         config=limited,
+        files=pack(limited).files,
         stimulus=random_stimulus(auto.module.inputs),
         settings=MeasureSettings(
             warmups=config.runner.warmups,
@@ -164,6 +183,19 @@ def _baseline(auto: Conversion, space: SearchSpace) -> OptimizationPlan:
     return plan
 
 
+def _first_guess(
+    config: CampaignConfig, space: SearchSpace, ledger: Ledger, signatures: Signatures
+) -> dict[str, str] | None:
+    """Gives where a ``profile`` campaign begins; a campaign that goes on keeps the guess it had."""
+    path = config.out_path / GUESS_NAME
+    if config.search.sampler != "profile" or not config.measurement_cache:
+        return None
+    if not ledger.entries:
+        guess = OperatorMemory.shared().first_guess(space, signatures)
+        write_atomically(path, guess_to_json(guess))
+    return read_guess(path, space)
+
+
 def _with_cache(
     config: CampaignConfig, executor: Executor, identity: CampaignIdentity, progress: Progress
 ) -> Executor:
@@ -207,7 +239,11 @@ def _run(
     config: CampaignConfig, auto: Conversion, task: SearchTask, ledger: Ledger, search: Search
 ) -> CampaignSummary:
     space = task.space
-    baseline = search.measure_baseline()
+    signatures = Signatures.of(
+        auto.plan, auto.report, config=config.convert, runner=ledger.identity.runner
+    )
+    guess = _first_guess(config, space, ledger, signatures)
+    baseline = search.measure_baseline(run_s=config.runner.timeout_s)
     _check_quantities(config, baseline.measurement)
     generic = all_generic(auto.plan, auto.report)
     reference = _reference(search, baseline, generic)
@@ -217,8 +253,12 @@ def _run(
         gap=config.search.gap,
         no_gain=config.search.no_gain,
     )
-    stop_reason = search.run(sampler=config.search.sampler, seed=config.search.seed, limits=limits)
-    verdict = _decide(_baseline(auto, space), task, ledger, search, baseline)
+    stop_reason = search.run(
+        sampler=config.search.sampler, seed=config.search.seed, limits=limits, guess=guess
+    )
+    if config.measurement_cache:
+        OperatorMemory.shared().remember(known_plans(ledger.entries).values(), signatures)
+    verdict = decide(config, _baseline(auto, space), task, ledger, search)
     written = _final_conversion(config, verdict.plan)
     folder = config.out_path
     plan_path = folder / f"{config.convert.module.prefix}_plan.json"
@@ -282,7 +322,7 @@ def _write_front(
     auto_plan: OptimizationPlan,
     task: SearchTask,
     ledger: Ledger,
-    verdict: _Verdict,
+    verdict: Verdict,
 ) -> tuple[FrontPoint, ...]:
     """Writes the plan of every point of the Pareto front and gives the points."""
     points = []
@@ -311,31 +351,42 @@ def _reference(
     return search.measure_reference(generic)
 
 
-def _decide(
+def decide(
+    config: CampaignConfig,
     baseline_plan: OptimizationPlan,
     task: SearchTask,
     ledger: Ledger,
     search: Search,
-    baseline: TrialRecord,
-) -> _Verdict:
+) -> Verdict:
     """Verifies the finalists in turn; the first that is really better wins, else ``auto`` does.
+
+    Args:
+        config: The campaign.
+        baseline_plan: The plan that ``auto`` chooses, as a point of the space.
+        task: The space and what counts in it.
+        ledger: What was measured, the baseline among it.
+        search: Measures the repetitions.
 
     Raises:
         CampaignError: ``auto`` breaks a limit, and no plan was found that keeps to all of them.
     """
     trials = [entry for entry in ledger.entries if isinstance(entry, TrialRecord)]
+    baseline = next(record for record in trials if record.role == "baseline" and record.is_good)
     is_fit = fits(baseline.measurement, task.budget)
     comparisons: list[Comparison] = []
     for finalist in finalists(trials, baseline, value=task.value):
         plan = plan_at(baseline_plan, task.space, finalist.choices)
-        measure = _repetition(search, baseline_plan, plan)
+        repetitions = _Repetitions(search, baseline_plan, plan)
         if is_fit and counts_time(task.objectives[0]):
-            comparisons.append(compare(finalist.plan_key, measure))
+            elsewhere = repetitions.elsewhere if config.ray.workers not in (0, 1) else None
+            comparisons.append(
+                compare(finalist.plan_key, repetitions.in_one_place, elsewhere=elsewhere)
+            )
         else:
             comparisons.append(
                 confirm(
                     finalist.plan_key,
-                    measure,
+                    repetitions.in_one_place,
                     is_good=lambda found: fits(found, task.budget),
                     reason=f"it has less {task.objectives[0]} than auto"
                     if is_fit
@@ -343,7 +394,7 @@ def _decide(
                 )
             )
         if comparisons[-1].is_faster:
-            return _Verdict(plan, finalist, tuple(comparisons), False, comparisons[-1].reason)
+            return Verdict(plan, finalist, tuple(comparisons), False, comparisons[-1].reason)
     if not is_fit:
         raise CampaignError(
             "No plan keeps to the limits, so none is written.",
@@ -355,7 +406,7 @@ def _decide(
         text = "no measured plan is faster than auto"
     if comparisons:
         text = f"auto is kept: {comparisons[0].reason}"
-    return _Verdict(baseline_plan, baseline, tuple(comparisons), True, text)
+    return Verdict(baseline_plan, baseline, tuple(comparisons), True, text)
 
 
 def _nearest(
@@ -379,16 +430,31 @@ def _nearest(
     return problems
 
 
-def _repetition(
-    search: Search, baseline: OptimizationPlan, finalist: OptimizationPlan
-) -> Callable[[bool, int], Measurement]:
-    key = plan_key(finalist)
+class _Repetitions:
+    """Measures for one comparison: all repetitions on one worker, those that confirm on another."""
 
-    def measure(is_finalist: bool, slot: int) -> Measurement:
-        plan = finalist if is_finalist else baseline
-        return search.verify(plan, finalist=key, slot=slot).measurement
+    def __init__(
+        self, search: Search, baseline: OptimizationPlan, finalist: OptimizationPlan
+    ) -> None:
+        self._search = search
+        self._plans = {True: finalist, False: baseline}
+        self._key = plan_key(finalist)
+        self._used: set[int] = set()
 
-    return measure
+    def in_one_place(self, is_finalist: bool, slot: int) -> Measurement:
+        """Measures on the lowest worker; one job at a time is out, so it is the same one."""
+        record = self._search.verify(self._plans[is_finalist], finalist=self._key, slot=slot)
+        self._used |= set() if record.worker is None else {record.worker}
+        return record.measurement
+
+    def elsewhere(self, is_finalist: bool, slot: int) -> Measurement:
+        """Measures on a worker that :meth:`in_one_place` did not use, where there is one."""
+        record = self._search.verify(
+            self._plans[is_finalist], finalist=self._key, slot=slot, avoid=frozenset(self._used)
+        )
+        if record.measurement.status == "ok" and record.worker in self._used:
+            return Measurement(status="rig_bad", stage="run", reason="there is only one worker")
+        return record.measurement
 
 
 def _final_conversion(config: CampaignConfig, plan: OptimizationPlan) -> Conversion:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -75,6 +75,8 @@ def run(  # noqa: PLR0913 (one parameter for each option)
     try:
         with ExitStack() as stack:
             progress = _progress(errors, stack)
+            # Ray prints the loss of a worker to standard output, which belongs to the result.
+            stack.enter_context(redirect_stdout(sys.stderr))
             summary = run_campaign(config, progress=progress, fresh=fresh)
     except KeyboardInterrupt:
         errors.print(
@@ -251,6 +253,32 @@ def doctor(
                 console.print(Text(f"        -> {check.next_step}", "cyan"))
     if not all(check.is_ok for check in checks):
         raise typer.Exit(8)
+
+
+@app.command()
+def cache(
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Delete what was not used for the longest time first.")
+    ] = False,
+    limit_mb: Annotated[
+        int | None,
+        typer.Option(min=0, help="With --prune: megabytes that each cache may keep; 0 empties it."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what the caches of this machine take, and prune them; they prune themselves, too."""
+    from optimizer.caches import cache_reports
+    from runners.cache_files import limit_bytes
+
+    most_bytes = limit_bytes() if limit_mb is None else limit_mb * 2**20
+    found = cache_reports(prune_to_bytes=most_bytes if prune else None)
+    if as_json:
+        typer.echo(json.dumps([report.model_dump() for report in found], indent=2))
+        return
+    from helia_aot.cli.messages import print_all
+    from optimizer.console import cache_parts
+
+    print_all(_console(), cache_parts(found))
 
 
 @app.command()

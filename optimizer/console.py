@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from optimizer.caches import CacheReport
 from optimizer.status import CampaignStatus
 from optimizer.verify import VerifyReport
 from results.comparison import CampaignComparison, Difference
@@ -217,6 +218,26 @@ def _differences(title: str, differences: Sequence[Difference]) -> Table:
         cycles = ["" if n is None else f"{n:,}" for n in (item.first_cycles, item.second_cycles)]
         table.add_row(Text(item.name), item.first or "-", item.second or "-", *cycles)
     return table
+
+
+def cache_parts(reports: Sequence[CacheReport]) -> Iterator[RenderableType]:
+    """Gives what the caches take."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("cache", no_wrap=True)
+    for name in ("entries", "MB", "limit MB", "removed", "removed MB"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("folder", overflow="fold")
+    for report in reports:
+        table.add_row(
+            report.name,
+            f"{report.entries:,}",
+            f"{report.size_bytes / 2**20:,.1f}",
+            f"{report.limit_bytes / 2**20:,.0f}",
+            f"{report.removed_entries:,}",
+            f"{report.removed_bytes / 2**20:,.1f}",
+            Text(report.directory),
+        )
+    yield table
 
 
 def _failure(failure: FailureClass) -> str:

@@ -7,12 +7,15 @@ worker stays alive.
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 import helia_aot
@@ -22,8 +25,10 @@ from helia_aot.errors import BudgetError, HeliaError
 from helia_aot.optimization.plan import OptimizationPlan
 from helia_aot.platforms.schema import Platform
 from optimizer.compiler import compiler_sha256
+from optimizer.deadlines import Deadlines
 from optimizer.measurement_cache import CacheError, MeasurementCache, image_cache_key
 from optimizer.quantities import OVERFLOW
+from optimizer.shipment import Shipment
 from runners.base import MeasureSettings, Runner
 from runners.errors import RunnerError
 from runners.measurement import Measurement, Stimulus, outputs_sha256
@@ -38,6 +43,8 @@ class TrialContext:
 
     Attributes:
         config: The conversion; its ``optimization.plan`` is not set.
+        files: The files that it reads, by setting, as :class:`optimizer.shipment.Shipment`; empty
+            where every worker can read them at their paths.
         stimulus: The model inputs that every plan runs on.
         settings: How often and how long a plan runs.
         create_runner: Makes the runner.
@@ -51,6 +58,7 @@ class TrialContext:
     create_runner: RunnerFactory
     compiler_sha256: str
     uses_cache: bool = False
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -61,10 +69,13 @@ class TrialJob:
         number: Tells jobs of one process apart.
         plan: The plan; None measures what ``auto`` chooses.
         expected_outputs_sha256: Digest that the outputs must have; None accepts any.
-        deadline_s: Wall-clock seconds after which the worker is given up, above 0.
+        deadline_s: Wall-clock seconds after which the worker is given up, above 0; they begin when
+            a worker takes the job.
         may_use_cache: Whether an earlier measurement of the same image will do.
         holds_budget: Whether a plan over the budget of the configuration is bad; the plan that
             ``auto`` chooses is measured even then.
+        deadlines: What its stages may take.
+        avoid: Workers that should not run it, as long as there are others.
     """
 
     number: int
@@ -73,6 +84,8 @@ class TrialJob:
     deadline_s: float
     may_use_cache: bool = False
     holds_budget: bool = True
+    deadlines: Deadlines = field(default_factory=Deadlines)
+    avoid: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -84,12 +97,14 @@ class Finished:
         measurement: Its outcome.
         seconds: Wall-clock seconds on the worker.
         cache: How the measurement cache knew it; None for a new measurement.
+        worker: Number of the worker that had it; None where none did.
     """
 
     job: TrialJob
     measurement: Measurement
     seconds: float
     cache: Literal["plan", "image"] | None = None
+    worker: int | None = None
 
 
 class Evaluator:
@@ -100,6 +115,10 @@ class Evaluator:
         self._runner: Runner | None = None
         self._is_cached = False
         self._has_the_compiler = compiler_sha256() == context.compiler_sha256
+
+    def ready(self) -> bool:
+        """Says that this process can evaluate; what it needs was imported."""
+        return True
 
     def evaluate(self, job: TrialJob) -> Finished:
         """Gives the outcome of a job; a failure of any kind is a status of its measurement."""
@@ -122,14 +141,25 @@ class Evaluator:
         context = self._context
         started = time.perf_counter()
         try:
-            config = context.config if job.holds_budget else without_budget(context.config)
-            conversion = convert(config, plan=job.plan)
+            with _alarm(job.deadlines.convert_s), self._unpacked() as unpacked:
+                config = unpacked if job.holds_budget else without_budget(unpacked)
+                conversion = convert(config, plan=job.plan)
         except BudgetError as error:
             return _does_not_fit(error)
+        except _LateError:
+            reason = f"the conversion did not end within {job.deadlines.convert_s:g} s"
+            return _with_deadline(
+                Measurement(status="unknown", stage="convert", reason=reason), job
+            )
         convert_seconds = time.perf_counter() - started
+        settings = replace(
+            context.settings,
+            timeout_s=job.deadlines.run_s,
+            build_timeout_s=job.deadlines.build_s,
+        )
         try:
             measurement = self._measure(
-                conversion, uses_cache=context.uses_cache and job.may_use_cache
+                conversion, settings, uses_cache=context.uses_cache and job.may_use_cache
             )
         except RunnerError as error:
             return Measurement(status="rig_bad", stage="build", reason=str(error))
@@ -139,12 +169,20 @@ class Evaluator:
                 "storage_bytes": dict(conversion.storage_bytes),
             }
         )
-        return check_outputs(measurement, job.expected_outputs_sha256)
+        return _with_deadline(check_outputs(measurement, job.expected_outputs_sha256), job)
 
-    def _measure(self, conversion: Conversion, *, uses_cache: bool) -> Measurement:
+    @contextmanager
+    def _unpacked(self) -> Iterator[ConvertConfig]:
+        """Gives the conversion with paths that are good here, while the block lasts."""
+        with TemporaryDirectory(prefix="helia-search-") as folder:
+            yield Shipment(self._context.config, self._context.files).unpack(Path(folder))
+
+    def _measure(
+        self, conversion: Conversion, settings: MeasureSettings, *, uses_cache: bool
+    ) -> Measurement:
         if self._runner is None:
             self._runner = self._context.create_runner(conversion.platform)
-        stimulus, settings = self._context.stimulus, self._context.settings
+        stimulus = self._context.stimulus
         if not uses_cache:
             return self._runner.measure(conversion, stimulus, settings).measurement
         cache = MeasurementCache.shared()
@@ -189,6 +227,41 @@ def check_outputs(measurement: Measurement, expected_sha256: str | None) -> Meas
             "evidence": {**measurement.evidence, "expected_outputs_sha256": expected_sha256},
         }
     )
+
+
+class _LateError(Exception):
+    """A stage of this process passed its deadline."""
+
+
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """Raises :class:`_LateError` in the block after some seconds.
+
+    Only where signals can be had, in the main thread; elsewhere the deadline of the job holds.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def late(number: int, frame: object) -> None:  # noqa: ARG001
+        raise _LateError
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _with_deadline(measurement: Measurement, job: TrialJob) -> Measurement:
+    """Gives the measurement; a failure says which deadline its stage had."""
+    deadline_s = job.deadlines.of(measurement.stage)
+    if measurement.status == "ok" or deadline_s is None:
+        return measurement
+    evidence = {**measurement.evidence, "deadline_s": deadline_s}
+    return measurement.model_copy(update={"evidence": evidence})
 
 
 def _does_not_fit(error: BudgetError) -> Measurement:

@@ -13,7 +13,8 @@ class Executor(Protocol):
     """Runs jobs of one campaign on some workers.
 
     An executor never retries and never loses a job: each submitted job comes back once, as a
-    measurement with status ``rig_bad`` when its worker died or passed the deadline.
+    measurement with status ``rig_bad`` when its worker died or passed the deadline. Workers have
+    numbers from 0; a job that comes alone goes to the lowest one that it does not avoid.
     """
 
     @property

@@ -4,25 +4,26 @@
 A measurement is found again before building, by the plan and all that it was made from; and before
 running, by the image, the stimulus and what runs it. Only good measurements are kept: a failure is
 looked at anew. The directory is ``measurements`` in the directory of all caches
-(:func:`runners.objects.cache_directory`); it may be deleted at any time.
+(:func:`runners.cache_files.cache_directory`); it may be deleted at any time.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import uuid
-from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from pydantic import ValidationError
 
 from optimizer.errors import CampaignError
 from results.records import CampaignIdentity
 from runners.base import MeasureSettings
+from runners.cache_files import CacheFolder, cache_directory
 from runners.measurement import Measurement, RunnerIdentity
-from runners.objects import cache_directory
+
+MEASUREMENTS: Final = "measurements"
+"""Name of the cache, and of its folder."""
 
 _FORMAT = "helia-search measurement 1"
 
@@ -32,36 +33,34 @@ class CacheError(CampaignError):
 
 
 class MeasurementCache:
-    """Good measurements by key; safe for any number of processes.
+    """Good measurements by key; safe for any number of processes, and limited in size.
 
-    An entry is written under a name of its own and renamed, so a reader sees all of it or nothing.
-    It begins with a digest of the rest: a damaged entry is deleted and counts as missing.
+    An entry begins with a digest of the rest: a damaged one is deleted and counts as missing.
 
     Args:
         directory: Where the entries are; made at the first write.
     """
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
+        self._files = CacheFolder(directory, ".json")
 
     @classmethod
     def shared(cls) -> MeasurementCache:
         """Gives the cache of this user on this machine."""
-        return cls(cache_directory() / "measurements")
+        return cls(cache_directory() / MEASUREMENTS)
 
     def read(self, key: str) -> Measurement | None:
         """Gives the measurement of a key, without seconds; None if there is none that is whole."""
-        path = self._path(key)
+        data = self._files.read(key)
+        if data is None:
+            return None
         try:
-            digest, _, text = path.read_text("utf-8").partition("\n")
+            digest, _, text = data.decode("utf-8").partition("\n")
             if digest == _digest(text):
                 return Measurement.model_validate_json(text)
-        except OSError:
-            return None
         except (UnicodeDecodeError, ValidationError):
             pass
-        with suppress(OSError):
-            path.unlink()
+        self._files.drop(key)
         return None
 
     def write(self, key: str, measurement: Measurement) -> None:
@@ -74,22 +73,14 @@ class MeasurementCache:
             return
         # Seconds belong to the evaluation that took them, and are nobody else's.
         text = measurement.model_copy(update={"stage_seconds": {}}).model_dump_json()
-        path = self._path(key)
-        partial = path.with_name(f"{path.name}.{os.getpid()}-{uuid.uuid4().hex}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_text(f"{_digest(text)}\n{text}", "utf-8")
-            partial.replace(path)
+            self._files.write(key, f"{_digest(text)}\n{text}".encode())
         except OSError as error:
-            with suppress(OSError):
-                partial.unlink()
             raise CacheError(
-                f"The measurement cache {self._directory} cannot be written: {error.strerror}.",
+                f"The measurement cache {self._files.directory} cannot be written: "
+                f"{error.strerror}.",
                 next_step="set HELIA_CACHE_DIR to a folder that can be written, or use --no-cache",
             ) from error
-
-    def _path(self, key: str) -> Path:
-        return self._directory / key[:2] / f"{key}.json"
 
 
 def plan_cache_key(identity: CampaignIdentity, plan_key: str) -> str:

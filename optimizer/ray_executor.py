@@ -2,8 +2,11 @@
 """Evaluations on Ray workers, on this machine or on a cluster. The only file that imports Ray.
 
 Ray is plumbing here: one actor holds one slot (the custom resource ``helia_slot``) and evaluates
-one job at a time. Nothing is retried by Ray. An actor that dies, or passes a job's deadline, is
-replaced, and its job comes back as ``rig_bad``.
+one job at a time. Actors hold no state that matters; what a campaign's evaluations share, the bytes
+of the model included, reaches them through Ray's object store. Nothing is retried by Ray. An actor
+that dies with its process or its node, or passes a job's deadline, is replaced, and its job comes
+back as ``rig_bad``. Jobs wait here for an actor that is ready, so waiting is no part of a deadline
+and a slot whose node is gone takes no job.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ import contextlib
 import logging
 import os
 import time
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, replace
 from textwrap import shorten
 from typing import Any, Final
 
@@ -31,8 +35,35 @@ from runners.measurement import Measurement
 SLOT: Final = "helia_slot"
 """The custom resource; a cluster node offers as many as it can run evaluations side by side."""
 
+START_DEADLINE_S: Final = 180.0
+"""How long jobs wait while no slot at all has a worker."""
+
+MAX_FAILED_STARTS: Final = 3
+"""Workers of one slot that may fail to start, one after another, before the slot is left alone."""
+
 _OBJECT_STORE_BYTES: Final = 100 * 1024 * 1024
 _REASON_CHARACTERS: Final = 300
+
+
+@dataclass
+class _Slot:
+    """A place for one worker. Ray gives its references and actors no public type, hence ``Any``.
+
+    Attributes:
+        actor: The worker; None when the slot is left alone.
+        starting: Resolves when the worker is ready; None when it is.
+        failed_starts: Workers that failed to start since the last one that did.
+        running: The reference of the job that it has; None when it is idle.
+    """
+
+    actor: Any
+    starting: Any
+    failed_starts: int = 0
+    running: Any = None
+
+    @property
+    def is_alive(self) -> bool:
+        return self.actor is not None and self.starting is None
 
 
 @dataclass(frozen=True)
@@ -45,8 +76,6 @@ class _Busy:
 class RayExecutor:
     """Runs jobs on Ray actors, one for each slot.
 
-    Ray gives its references and actor handles no public type, hence ``Any`` here.
-
     Args:
         context: What the evaluations share.
         workers: Number of slots, at least 1; None takes all that the cluster has, or all cores of
@@ -55,12 +84,12 @@ class RayExecutor:
             :meth:`close`.
 
     Raises:
-        CampaignError: Ray cannot start, the cluster cannot be reached, or it has fewer slots than
+        CampaignError: Ray cannot start, the cluster cannot be reached, or there are fewer slots than
             asked for.
     """
 
     def __init__(self, context: TrialContext, *, workers: int | None, address: str | None) -> None:
-        local_workers = workers or len(os.sched_getaffinity(0))
+        local_workers = _local_workers(workers) if address is None else 0
         _connect(address, local_workers)
         try:
             self._workers = local_workers if address is None else _cluster_workers(address, workers)
@@ -68,12 +97,14 @@ class RayExecutor:
             self._actor_class = ray.remote(
                 num_cpus=1, resources={SLOT: 1}, max_restarts=0, max_task_retries=0
             )(Evaluator)
-            self._actors = [self._create_actor() for _ in range(self._workers)]
+            self._slots = [self._start() for _ in range(self._workers)]
         except BaseException:
             ray.shutdown()
             raise
-        self._idle = list(range(self._workers))
+        self._queue: deque[TrialJob] = deque()
         self._busy: dict[Any, _Busy] = {}
+        self._alive_s = time.monotonic()
+        self._last_failure = "none became ready"
 
     @property
     def workers(self) -> int:
@@ -81,40 +112,120 @@ class RayExecutor:
         return self._workers
 
     def submit(self, job: TrialJob) -> None:
-        """Starts a job on a free slot."""
-        slot = self._idle.pop(0)
-        reference = self._actors[slot].evaluate.remote(job)
-        self._busy[reference] = _Busy(job, slot, time.monotonic())
+        """Takes a job; it starts as soon as a worker is ready."""
+        self._queue.append(job)
+        self._dispatch()
 
     def wait(self, timeout_s: float) -> list[Finished]:
-        """Gives the jobs that ended or passed their deadline."""
-        if not self._busy:
+        """Gives the jobs that ended or passed their deadline.
+
+        Raises:
+            CampaignError: The connection to Ray is lost.
+        """
+        if not self._busy and not self._queue:
             return []
-        now = time.monotonic()
-        next_deadline_s = min(busy.started_s + busy.job.deadline_s for busy in self._busy.values())
-        ready, _ = ray.wait(
-            list(self._busy),
-            num_returns=1,
-            timeout=max(0.0, min(timeout_s, next_deadline_s - now)),
-        )
-        if ready:
-            # More may have ended in the same moment; take them in one go.
-            ready, _ = ray.wait(list(self._busy), num_returns=len(self._busy), timeout=0)
-        finished = [self._collect(reference) for reference in ready]
-        finished += [self._give_up(reference) for reference in self._late()]
+        try:
+            finished = self._wait(timeout_s)
+        except (RayError, ConnectionError) as error:
+            raise CampaignError(
+                "The connection to Ray is lost.",
+                [Problem("ray", _first_and_last_line(error))],
+                next_step="nothing that was measured is lost: the same command continues",
+            ) from error
         return sorted(finished, key=lambda item: item.job.number)
+
+    def _wait(self, timeout_s: float) -> list[Finished]:
+        now = time.monotonic()
+        deadlines = [busy.started_s + busy.job.deadline_s for busy in self._busy.values()]
+        references = [*self._busy, *(slot.starting for slot in self._slots if slot.starting)]
+        left_s = max(0.0, min([timeout_s, *(deadline - now for deadline in deadlines)]))
+        if references:
+            ready, _ = ray.wait(references, num_returns=1, timeout=left_s)
+            if ready:
+                # More may have ended in the same moment; take them in one go.
+                ready, _ = ray.wait(references, num_returns=len(references), timeout=0)
+        else:
+            ready = []
+            time.sleep(min(left_s, 0.1))
+        finished = [self._collect(reference) for reference in ready if reference in self._busy]
+        finished += [self._give_up(reference) for reference in self._late()]
+        for slot in self._slots:
+            if slot.starting is not None and slot.starting in ready:
+                self._check_start(slot)
+        self._dispatch()
+        return finished + self._hopeless()
 
     def close(self) -> None:
         """Ends the actors, and Ray itself where this executor started it."""
         if not ray.is_initialized():
             return
-        for actor in self._actors:
-            ray.kill(actor)
+        for slot in self._slots:
+            self._kill(slot)
         self._busy.clear()
+        self._queue.clear()
         ray.shutdown()
 
-    def _create_actor(self) -> Any:
-        return self._actor_class.remote(self._context)
+    def _start(self, failed_starts: int = 0) -> _Slot:
+        actor: Any = self._actor_class.remote(self._context)
+        return _Slot(actor, actor.ready.remote(), failed_starts)
+
+    def _restart(self, number: int, failed_starts: int = 0) -> None:
+        self._kill(self._slots[number])
+        self._slots[number] = self._start(failed_starts)
+
+    def _kill(self, slot: _Slot) -> None:
+        if slot.actor is not None:
+            with contextlib.suppress(RayError):
+                ray.kill(slot.actor)
+
+    def _check_start(self, slot: _Slot) -> None:
+        try:
+            ray.get([slot.starting])
+        except RayError as error:
+            self._last_failure = _first_and_last_line(error)
+            number = self._slots.index(slot)
+            if slot.failed_starts + 1 < MAX_FAILED_STARTS:
+                self._restart(number, slot.failed_starts + 1)
+            else:
+                self._slots[number] = _Slot(None, None)
+            return
+        slot.starting = None
+        slot.failed_starts = 0
+
+    def _dispatch(self) -> None:
+        """Starts waiting jobs on idle workers; one that all other slots lack is not waited for."""
+        alive = [number for number, slot in enumerate(self._slots) if slot.is_alive]
+        if alive:
+            self._alive_s = time.monotonic()
+        for job in list(self._queue):
+            wanted = [number for number in alive if number not in job.avoid] or alive
+            idle = [number for number in wanted if self._slots[number].running is None]
+            if idle:
+                self._queue.remove(job)
+                self._run(job, idle[0])
+
+    def _run(self, job: TrialJob, number: int) -> None:
+        slot = self._slots[number]
+        assert slot.actor is not None
+        slot.running = slot.actor.evaluate.remote(job)
+        self._busy[slot.running] = _Busy(job, number, time.monotonic())
+
+    def _hopeless(self) -> list[Finished]:
+        """Gives back all jobs that wait, when there has been no worker for too long."""
+        is_starting = any(slot.starting is not None for slot in self._slots)
+        waited_s = time.monotonic() - self._alive_s
+        if not self._queue or any(slot.is_alive for slot in self._slots):
+            return []
+        if is_starting and waited_s < START_DEADLINE_S:
+            return []
+        reason = f"no worker could be started: {self._last_failure}"
+        measurement = Measurement(status="rig_bad", stage="convert", reason=reason)
+        jobs, self._queue = list(self._queue), deque()
+        self._alive_s = time.monotonic()
+        for number, slot in enumerate(self._slots):
+            if slot.actor is None:
+                self._restart(number)
+        return [Finished(job, measurement, waited_s) for job in jobs]
 
     def _late(self) -> list[Any]:
         now = time.monotonic()
@@ -131,8 +242,8 @@ class RayExecutor:
         except RayError as error:
             return self._replace(reference, f"the worker was lost: {_first_and_last_line(error)}")
         del self._busy[reference]
-        self._idle.append(busy.slot)
-        return finished
+        self._slots[busy.slot].running = None
+        return replace(finished, worker=busy.slot)
 
     def _give_up(self, reference: Any) -> Finished:
         deadline_s = self._busy[reference].job.deadline_s
@@ -140,15 +251,18 @@ class RayExecutor:
 
     def _replace(self, reference: Any, reason: str) -> Finished:
         busy = self._busy.pop(reference)
-        with contextlib.suppress(RayError):
-            ray.kill(self._actors[busy.slot])
-        self._actors[busy.slot] = self._create_actor()
-        self._idle.append(busy.slot)
-        measurement = Measurement(status="rig_bad", stage="run", reason=reason)
-        return Finished(busy.job, measurement, time.monotonic() - busy.started_s)
+        self._restart(busy.slot)
+        measurement = Measurement(
+            status="rig_bad",
+            stage="run",
+            reason=reason,
+            evidence={"deadline_s": busy.job.deadline_s},
+        )
+        seconds = time.monotonic() - busy.started_s
+        return Finished(busy.job, measurement, seconds, worker=busy.slot)
 
 
-def _first_and_last_line(error: RayError) -> str:
+def _first_and_last_line(error: Exception) -> str:
     """Gives what happened and, where Ray shows a worker's traceback, its exception."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = " ... ".join(dict.fromkeys([*lines[:1], *lines[-1:]])) or type(error).__name__
@@ -181,6 +295,16 @@ def _connect(address: str | None, workers: int) -> None:
             [Problem("ray", str(error))],
             next_step="run without Ray: --workers 0",
         ) from error
+
+
+def _local_workers(workers: int | None) -> int:
+    cores = len(os.sched_getaffinity(0))
+    if workers is not None and workers > cores:
+        raise CampaignError(
+            f"{workers} workers are asked for, but this process may use {cores} cores.",
+            next_step="lower --workers; auto takes all cores",
+        )
+    return workers or cores
 
 
 def _cluster_workers(address: str, workers: int | None) -> int:

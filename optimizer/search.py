@@ -15,6 +15,7 @@ from typing import Final, Literal
 
 from helia_aot.errors import InvariantError, Problem
 from helia_aot.optimization.plan import OptimizationPlan
+from optimizer.deadlines import Deadlines, after_baseline
 from optimizer.errors import CampaignError, RigError
 from optimizer.evaluate import Finished, TrialJob
 from optimizer.executor import Executor
@@ -39,15 +40,6 @@ MAX_ATTEMPTS: Final[Mapping[str, int]] = {"rig_bad": 3, "unknown": 2}
 
 MAX_LOST_IN_A_ROW: Final = 5
 """Evaluations in a row without a conclusive result, after which the rig is at fault."""
-
-FIRST_DEADLINE_S: Final = 600.0
-"""Deadline of evaluations before the first one has shown how long they take."""
-
-DEADLINE_FACTOR: Final = 10.0
-"""Deadline of later evaluations, as a multiple of the baseline's seconds."""
-
-MIN_DEADLINE_S: Final = 120.0
-"""Lowest deadline of an evaluation: a busy machine must not look like a dead worker."""
 
 StopReason = Literal["trials", "exhausted", "repeating", "timeout", "gap", "no_gain"]
 
@@ -82,6 +74,7 @@ class Item:
         ask: Number of the proposal, for role ``search``.
         slot: Position in the verdict's comparison, for role ``verify``.
         finalist: Plan key that the comparison is about, for role ``verify``.
+        avoid: Workers that should not measure it.
     """
 
     role: Role
@@ -90,6 +83,7 @@ class Item:
     ask: int | None = None
     slot: int | None = None
     finalist: str | None = None
+    avoid: frozenset[int] = frozenset()
 
 
 class Search:
@@ -128,7 +122,7 @@ class Search:
         self._total = 0
         self._stage = "baseline"
         self._expected_sha256: str | None = None
-        self._deadline_s = FIRST_DEADLINE_S
+        self._deadlines = Deadlines()
         self._optimality: tuple[int, Optimality | None] = (-1, None)
 
     def measure(self, item: Item) -> TrialRecord:
@@ -138,18 +132,23 @@ class Search:
         )
         if found is not None:
             return found
-        self._submit(item)
+        self._submit(item, avoid=item.avoid)
         while True:
             for record in self._collect():
                 return record
 
-    def measure_baseline(self) -> TrialRecord:
+    def measure_baseline(self, *, run_s: float = Deadlines.run_s) -> TrialRecord:
         """Gives the baseline's record; its outputs are what every other plan must compute.
+
+        Args:
+            run_s: Deadline of any run on the target, seconds; what else may take how long follows
+                from the baseline.
 
         Raises:
             CampaignError: The baseline cannot be measured, so nothing can be compared with it.
         """
         self._show()
+        self._deadlines = Deadlines(run_s=run_s)
         record = self.measure(Item("baseline", self._baseline, self._point(self._baseline)))
         measurement = record.measurement
         if measurement.status != "ok":
@@ -159,8 +158,7 @@ class Search:
                 next_step="try helia-search measure; helia-search doctor checks the tools",
             )
         self._expected_sha256 = measurement.outputs_sha256
-        if record.cache is None:
-            self._deadline_s = max(MIN_DEADLINE_S, DEADLINE_FACTOR * record.seconds)
+        self._deadlines = after_baseline(measurement.stage_seconds, run_s=run_s)
         return record
 
     def measure_reference(self, plan: OptimizationPlan) -> TrialRecord:
@@ -169,14 +167,46 @@ class Search:
         self._show()
         return self.measure(Item("reference", plan, self._point(plan)))
 
-    def verify(self, plan: OptimizationPlan, *, finalist: str, slot: int) -> TrialRecord:
-        """Gives one repetition for the comparison that decides on a finalist."""
+    def verify(
+        self,
+        plan: OptimizationPlan,
+        *,
+        finalist: str,
+        slot: int,
+        avoid: frozenset[int] = frozenset(),
+    ) -> TrialRecord:
+        """Gives one repetition for the comparison that decides on a finalist.
+
+        Args:
+            plan: What is measured.
+            finalist: Plan key that the comparison is about.
+            slot: Position in the comparison, from 0.
+            avoid: Workers that should not measure it.
+        """
         self._stage = "verify"
         self._show()
-        return self.measure(Item("verify", plan, slot=slot, finalist=finalist))
+        return self.measure(Item("verify", plan, slot=slot, finalist=finalist, avoid=avoid))
 
-    def run(self, *, sampler: SamplerName, seed: int, limits: SearchLimits) -> StopReason:
+    @property
+    def workers(self) -> int:
+        """How many evaluations can run side by side; starts the executor."""
+        return self._executor.workers
+
+    def run(
+        self,
+        *,
+        sampler: SamplerName,
+        seed: int,
+        limits: SearchLimits,
+        guess: Mapping[str, str] | None = None,
+    ) -> StopReason:
         """Proposes and measures plans until a limit is met; may be called on a finished ledger.
+
+        Args:
+            sampler: Who proposes.
+            seed: Of the proposals.
+            limits: When it ends.
+            guess: The point that is proposed first; None leaves that to the sampler.
 
         With one worker the proposals depend on the seed and the ledger alone. With several they
         also depend on the order in which evaluations end.
@@ -199,6 +229,8 @@ class Search:
             budget=self._task.budget,
         )
         next_ask = study.replay(self._ledger.entries)
+        if next_ask == 0 and guess is not None and self._is_new(guess):
+            study.guess(guess)
         riders: dict[str, list[int]] = {}
         repeats_in_a_row = standing.trailing_repeats
         started_s = time.monotonic()
@@ -216,6 +248,10 @@ class Search:
             for record in self._collect():
                 self._tell(study, record, riders.pop(record.plan_key, []))
                 repeats_in_a_row = 0
+
+    def _is_new(self, choices: Mapping[str, str]) -> bool:
+        plan = plan_at(self._baseline, self._space, choices)
+        return plan_key(plan) not in self._standing.known
 
     def _propose(self, study: CampaignStudy, ask: int, riders: dict[str, list[int]]) -> bool:
         """Asks once; starts a new plan and says so, or answers a repeat."""
@@ -280,15 +316,17 @@ class Search:
             and self._standing.seen_plans + out < self._space.size
         )
 
-    def _submit(self, item: Item, attempt: int = 1) -> None:
+    def _submit(self, item: Item, attempt: int = 1, avoid: frozenset[int] = frozenset()) -> None:
         job = TrialJob(
             self._next_job,
             item.plan,
             self._expected_sha256,
-            self._deadline_s,
+            self._deadlines.total_s,
             # A repetition for the verdict is measured, whatever is known.
             may_use_cache=item.role != "verify",
             holds_budget=item.role == "search",
+            deadlines=self._deadlines,
+            avoid=avoid,
         )
         self._next_job += 1
         self._running[job.number] = (item, attempt)
@@ -305,7 +343,8 @@ class Search:
                     f"{measurement.status}: {measurement.reason}; trying again "
                     f"({attempt + 1} of {MAX_ATTEMPTS[measurement.status]})"
                 )
-                self._submit(item, attempt + 1)
+                failed_on = set() if finished.worker is None else {finished.worker}
+                self._submit(item, attempt + 1, finished.job.avoid | failed_on)
                 continue
             records.append(self._write(item, finished, measurement, attempt))
         return records
@@ -336,6 +375,7 @@ class Search:
             attempts=attempts,
             seconds=finished.seconds,
             cache=finished.cache,
+            worker=finished.worker,
             measurement=measurement,
         )
         self._check_image(record)

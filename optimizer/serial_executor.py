@@ -8,6 +8,7 @@ run does.
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 
 from optimizer.evaluate import Evaluator, Finished, TrialContext, TrialJob
 
@@ -30,7 +31,9 @@ class SerialExecutor:
 
     def wait(self, timeout_s: float) -> list[Finished]:  # noqa: ARG002
         """Runs the next job and gives its outcome; empty when there is none."""
-        return [self._evaluator.evaluate(self._jobs.popleft())] if self._jobs else []
+        if not self._jobs:
+            return []
+        return [replace(self._evaluator.evaluate(self._jobs.popleft()), worker=0)]
 
     def close(self) -> None:
         """Forgets the jobs that did not run."""

@@ -91,6 +91,10 @@ class CampaignStudy:
         self._open[number] = trial
         return {name: str(trial.params[name]) for name in self._distributions}
 
+    def guess(self, choices: Mapping[str, str]) -> None:
+        """Makes a point the next proposal, whatever the sampler would propose."""
+        self._study.enqueue_trial(dict(choices))
+
     def tell(self, number: int, measurement: Measurement) -> None:
         """Tells the outcome of a proposal."""
         trial = self._open.pop(number)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from statistics import median_low
 from typing import Final
 
-from results.evidence import Comparison
+from results.evidence import Comparison, Confirmation
 from results.records import TrialRecord
 from runners.measurement import Measurement
 
@@ -76,13 +76,18 @@ def separates(finalist: Sequence[int], baseline: Sequence[int]) -> bool:
     return max(finalist) + spread < min(baseline)
 
 
-def compare(plan_key: str, measure: Callable[[bool, int], Measurement]) -> Comparison:
+Measure = Callable[[bool, int], Measurement]
+"""Gives the repetition of a slot (from 0); its first argument says whether it is the finalist's."""
+
+
+def compare(plan_key: str, measure: Measure, *, elsewhere: Measure | None = None) -> Comparison:
     """Compares a finalist with the baseline.
 
     Args:
         plan_key: The finalist.
-        measure: Gives the repetition of a slot (from 0); its first argument says whether it is the
-            finalist's.
+        measure: Measures in one place.
+        elsewhere: Measures in another place, where there is one: a finalist that wins in the first
+            must win there too. A place that fails confirms nothing and refutes nothing.
     """
     cycles: dict[bool, list[int]] = {True: [], False: []}
     slot = 0
@@ -101,9 +106,40 @@ def compare(plan_key: str, measure: Callable[[bool, int], Measurement]) -> Compa
             cycles[is_finalist].append(median_low(measurement.cycles))
         if all(len(set(values)) == 1 for values in cycles.values()):
             break
-    if separates(cycles[True], cycles[False]):
-        return _result(plan_key, cycles, True, "every repetition was faster by more than the noise")
-    return _result(plan_key, cycles, False, "the gain does not clear the noise of the repetitions")
+    if not separates(cycles[True], cycles[False]):
+        return _result(
+            plan_key, cycles, False, "the gain does not clear the noise of the repetitions"
+        )
+    result = _result(plan_key, cycles, True, "every repetition was faster by more than the noise")
+    return result if elsewhere is None else _confirmed(result, slot, elsewhere)
+
+
+def _confirmed(result: Comparison, slot: int, elsewhere: Measure) -> Comparison:
+    cycles = []
+    for number, is_finalist in enumerate((False, True)):
+        measurement = elsewhere(is_finalist, slot + number)
+        if measurement.status == "plan_bad" and is_finalist:
+            reason = f"another worker refutes the plan: {measurement.reason}"
+            return result.model_copy(update={"is_faster": False, "reason": reason})
+        if measurement.status != "ok":
+            reason = f"{result.reason}; no other worker could confirm it: {measurement.reason}"
+            return result.model_copy(update={"reason": reason})
+        cycles.append(median_low(measurement.cycles))
+    baseline, finalist = cycles
+    # What the repetitions in the first place were apart, relative to what they counted.
+    spread = max(
+        (max(values) - min(values)) / max(1, min(values))
+        for values in (result.finalist_cycles, result.baseline_cycles)
+    )
+    is_faster = finalist * (1 + spread) < baseline
+    reason = "and another worker confirms it" if is_faster else "but not on another worker"
+    return result.model_copy(
+        update={
+            "is_faster": is_faster,
+            "reason": f"{result.reason}, {reason}",
+            "confirmation": Confirmation(finalist_cycles=finalist, baseline_cycles=baseline),
+        }
+    )
 
 
 def confirm(

@@ -26,6 +26,13 @@ EVIDENCE_SCHEMA_VERSION: Literal[1] = 1
 EVIDENCE_NAME: Final = "evidence.json"
 
 
+class Confirmation(StrictModel):
+    """Cycles of both plans of a comparison on another worker."""
+
+    finalist_cycles: int
+    baseline_cycles: int
+
+
 class Comparison(StrictModel):
     """The repetitions that decide whether a finalist replaces the baseline.
 
@@ -35,6 +42,7 @@ class Comparison(StrictModel):
         baseline_cycles: Cycles of each repetition of the baseline between them.
         is_faster: Whether the finalist wins.
         reason: Why, in one sentence.
+        confirmation: What another worker counted; None where there was none or it failed.
     """
 
     plan_key: str
@@ -42,6 +50,7 @@ class Comparison(StrictModel):
     baseline_cycles: tuple[int, ...]
     is_faster: bool
     reason: str
+    confirmation: Confirmation | None = None
 
 
 class FailureClass(StrictModel):

@@ -82,6 +82,7 @@ class TrialRecord(StrictModel):
             it was made anew.
         cache: How the measurement cache knew it: by the ``plan``, before building, or by the
             ``image``, before running; None for a new measurement.
+        worker: Number of the worker that evaluated it; None where none did.
         measurement: The outcome.
     """
 
@@ -96,6 +97,7 @@ class TrialRecord(StrictModel):
     attempts: int = Field(1, ge=1)
     seconds: float = Field(..., ge=0)
     cache: Literal["plan", "image"] | None = None
+    worker: int | None = Field(None, ge=0)
     measurement: Measurement
 
     @model_validator(mode="after")
@@ -111,6 +113,11 @@ class TrialRecord(StrictModel):
     def is_conclusive(self) -> bool:
         """Whether the outcome is a property of the plan: measured, or bad on any rig."""
         return self.measurement.status in ("ok", "plan_bad")
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it was measured."""
+        return self.measurement.status == "ok"
 
     @property
     def is_settled(self) -> bool:

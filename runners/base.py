@@ -22,7 +22,8 @@ class MeasureSettings:
         warmups: Runs before the timed ones, at least 0; they fill the caches and are reported
             apart.
         repeats: Timed runs, at least 1.
-        timeout_s: Deadline of the run on the target, seconds, above 0. The build has a fixed one.
+        timeout_s: Deadline of the run on the target, seconds, above 0.
+        build_timeout_s: Deadline of the build, seconds, above 0.
         keep_dir: Directory that keeps the image, its sources and the logs; None keeps nothing.
         per_operator: Whether one more run with callbacks measures every operator.
         find_image: Looks up the measurement of a built image by its SHA-256; where it gives one,
@@ -32,6 +33,7 @@ class MeasureSettings:
     warmups: int = 1
     repeats: int = 1
     timeout_s: float = 60.0
+    build_timeout_s: float = 300.0
     keep_dir: Path | None = None
     per_operator: bool = True
     find_image: Callable[[str], Measurement | None] | None = None
@@ -42,7 +44,7 @@ class MeasureSettings:
         Raises:
             ValueError: If a number is outside its range.
         """
-        if self.warmups < 0 or self.repeats < 1 or self.timeout_s <= 0:
+        if self.warmups < 0 or self.repeats < 1 or min(self.timeout_s, self.build_timeout_s) <= 0:
             raise ValueError(f"impossible settings: {self}")
 
 

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import math
 import posixpath
 import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
+from runners.cache_files import cache_directory
 from runners.failure import CandidateFailure
 from runners.image import Image, read_image
 from runners.layout import (
@@ -24,10 +27,10 @@ from runners.layout import (
 )
 from runners.objects import (
     MAX_MESSAGE_CHARACTERS,
+    OBJECTS,
     Compiler,
     ObjectCache,
     Source,
-    cache_directory,
     first_error,
     run_tool,
 )
@@ -116,9 +119,9 @@ class Builder:
         self._core = core
         self._layout = layout
         self._done_source = done_source
-        self._compiler = Compiler(compiler, ObjectCache(cache_directory() / "objects"))
+        self._compiler = Compiler(compiler, ObjectCache(cache_directory() / OBJECTS))
 
-    def build(self, module: Module, directory: Path) -> BuildResult:
+    def build(self, module: Module, directory: Path, *, timeout_s: float = math.inf) -> BuildResult:
         """Builds the image of a module.
 
         Equal modules give equal images, in any directory.
@@ -126,13 +129,16 @@ class Builder:
         Args:
             module: The module; its constants are linked as binary data, not compiled.
             directory: An empty directory for objects, linker script and image.
+            timeout_s: Seconds after which no tool runs any more.
 
         Raises:
-            CandidateFailure: If it does not compile or does not fit.
+            CandidateFailure: If it does not compile or does not fit, or is late (``rig_bad``).
         """
+        ends_s = time.monotonic() + timeout_s
         sources = self._sources(module)
-        compiled = self._compiler.compile(sources, self._source_tree(module), directory)
-        self._link([source.object_path for source in sources], directory)
+        tree = self._source_tree(module)
+        compiled = self._compiler.compile(sources, tree, directory, ends_s=ends_s)
+        self._link([source.object_path for source in sources], directory, ends_s)
         return BuildResult(read_image(directory / _IMAGE, self._layout), compiled)
 
     def _source_tree(self, module: Module) -> dict[str, bytes]:
@@ -164,11 +170,11 @@ class Builder:
         sources.append(Source(_CONSTANTS, _object("module", _CONSTANTS), common, cached=False))
         return sources
 
-    def _link(self, objects: list[str], directory: Path) -> None:
+    def _link(self, objects: list[str], directory: Path, ends_s: float) -> None:
         (directory / _LINKER_SCRIPT).write_text(render_linker_script(self._layout), "utf-8")
         flags = (*CORE_FLAGS[self._core], "-mthumb", *_LINK_FLAGS, f"-Wl,-T,{_LINKER_SCRIPT}")
         command: list[str | Path] = [self._tool.path, *flags, *objects, "-o", _IMAGE]
-        stderr = run_tool(command, directory, "the link")
+        stderr = run_tool(command, directory, "the link", ends_s=ends_s)
         if stderr is None:
             return
         overflows: dict[str, JsonValue] = {

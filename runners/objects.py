@@ -4,26 +4,31 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import posixpath
 import re
 import subprocess
-import uuid
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from runners.cache_files import CacheFolder
 from runners.errors import RunnerError
 from runners.failure import CandidateFailure
 from runners.toolchain import Tool
 
-COMPILE_TIMEOUT_S = 120
+COMPILE_TIMEOUT_S = 120.0
+"""Deadline of one compiler or linker process, where the build leaves that much."""
 MAX_PROCESSES = 2
 MAX_MESSAGE_CHARACTERS = 8000
 """A message is kept up to this length; the first errors matter."""
+
+OBJECTS = "objects"
+"""Name of the cache, and of its folder."""
 
 _FORMAT = b"helia-search object 1"
 _DIGEST_BYTES = 32
@@ -59,40 +64,23 @@ Tree = Mapping[str, bytes]
 """All files that a source may include, by relative POSIX path."""
 
 
-def cache_directory() -> Path:
-    """Gives the directory of all caches.
-
-    It is ``$HELIA_CACHE_DIR``, else ``$XDG_CACHE_HOME/helia-search``, else
-    ``~/.cache/helia-search``.
-    """
-    own = os.environ.get("HELIA_CACHE_DIR")
-    if own:
-        return Path(own)
-    shared = os.environ.get("XDG_CACHE_HOME")
-    return (Path(shared) if shared else Path.home() / ".cache") / "helia-search"
-
-
 class ObjectCache:
-    """Objects on disk by key, shared by any number of processes.
+    """Objects on disk by key, shared by any number of processes and limited in size.
 
-    An entry is written beside its place and renamed, so a reader sees all of it or nothing; it
-    starts with a digest of its content, so a damaged one is dropped and compiled again.
+    An entry starts with a digest of its content, so a damaged one is dropped and compiled again.
     """
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
+        self._files = CacheFolder(directory, ".o")
 
     def read(self, key: str) -> bytes | None:
         """Gives the object of a key; None if there is none that is whole."""
-        path = self._path(key)
-        try:
-            entry = path.read_bytes()
-        except FileNotFoundError:
+        entry = self._files.read(key)
+        if entry is None:
             return None
         data = entry[_DIGEST_BYTES:]
         if hashlib.sha256(data).digest() != entry[:_DIGEST_BYTES]:
-            with suppress(FileNotFoundError):
-                path.unlink()
+            self._files.drop(key)
             return None
         return data
 
@@ -102,22 +90,13 @@ class ObjectCache:
         Raises:
             RunnerError: If the cache cannot be written.
         """
-        path = self._path(key)
-        partial = path.with_name(f"{path.name}.{os.getpid()}-{uuid.uuid4().hex}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_bytes(hashlib.sha256(data).digest() + data)
-            partial.replace(path)
+            self._files.write(key, hashlib.sha256(data).digest() + data)
         except OSError as error:
-            with suppress(OSError):
-                partial.unlink()
             raise RunnerError(
-                f"the object cache {self._directory} cannot be written: {error.strerror}",
+                f"the object cache {self._files.directory} cannot be written: {error.strerror}",
                 next_step="set HELIA_CACHE_DIR to a directory that can",
             ) from error
-
-    def _path(self, key: str) -> Path:
-        return self._directory / key[:2] / f"{key}.o"
 
 
 class Compiler:
@@ -130,7 +109,14 @@ class Compiler:
         self._tool = tool
         self._cache = cache
 
-    def compile(self, sources: Sequence[Source], tree: Tree, directory: Path) -> int:
+    def compile(
+        self,
+        sources: Sequence[Source],
+        tree: Tree,
+        directory: Path,
+        *,
+        ends_s: float = math.inf,
+    ) -> int:
         """Puts the object of every source at its place in the build directory.
 
         The tree is written to the directory only if something has to be compiled.
@@ -139,6 +125,7 @@ class Compiler:
             sources: What to compile.
             tree: Files that they may include, themselves among them.
             directory: The build directory; must exist.
+            ends_s: Deadline on the clock of :func:`time.monotonic`.
 
         Returns:
             The number of sources that were not in the cache.
@@ -159,13 +146,18 @@ class Compiler:
         if missing:
             write_tree(tree, directory)
             with ThreadPoolExecutor(MAX_PROCESSES) as pool:
-                list(pool.map(lambda item: self._compile(item[0], item[1], directory), missing))
+                list(
+                    pool.map(
+                        lambda item: self._compile(item[0], item[1], directory, ends_s), missing
+                    )
+                )
         return sum(key is not None for _, key in missing)
 
-    def _compile(self, source: Source, key: str | None, directory: Path) -> None:
+    def _compile(self, source: Source, key: str | None, directory: Path, ends_s: float) -> None:
         includes = [part for path in source.forced_includes for part in ("-include", path)]
         command: list[str | Path] = [self._tool.path, *source.flags, *includes, "-c", source.path]
-        stderr = run_tool([*command, "-o", source.object_path], directory, source.path)
+        command += ["-o", source.object_path]
+        stderr = run_tool(command, directory, source.path, ends_s=ends_s)
         if stderr is not None:
             raise CandidateFailure(
                 "plan_bad",
@@ -185,8 +177,16 @@ class Compiler:
         return digest.hexdigest()
 
 
-def run_tool(command: Sequence[str | Path], directory: Path, subject: str) -> str | None:
+def run_tool(
+    command: Sequence[str | Path], directory: Path, subject: str, *, ends_s: float = math.inf
+) -> str | None:
     """Runs a compiler or linker.
+
+    Args:
+        command: Program and arguments.
+        directory: Its working directory.
+        subject: What it works on, for messages.
+        ends_s: Deadline on the clock of :func:`time.monotonic`.
 
     Returns:
         None if it succeeded, else what it printed as errors.
@@ -194,13 +194,16 @@ def run_tool(command: Sequence[str | Path], directory: Path, subject: str) -> st
     Raises:
         CandidateFailure: ``rig_bad``, if the machine and not the source is at fault.
     """
+    timeout_s = min(COMPILE_TIMEOUT_S, ends_s - time.monotonic())
+    if timeout_s <= 0:
+        raise CandidateFailure("rig_bad", "build", f"no time was left for {subject}")
     try:
         done = subprocess.run(
             command,
             cwd=directory,
             capture_output=True,
             text=True,
-            timeout=COMPILE_TIMEOUT_S,
+            timeout=timeout_s,
             check=False,
             env={**os.environ, "LC_ALL": "C"},
         )

@@ -6,10 +6,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from helia_aot.config.convert import PlannerOptions
 from helia_aot.errors import Problem
-from helia_aot.optimization.knobs import KNOBS, MODEL_KNOBS, PLANNER, Knob
+from helia_aot.optimization.knobs import KNOBS, MODEL_KNOBS, PLANNER
 from helia_aot.optimization.plan import (
     KnobChoice,
     KnobSource,
@@ -139,7 +140,7 @@ def _with_model_choices(settings: PlanOptimization, wanted: _Wanted) -> PlanOpti
     if value is None or (before is not None and before.value == value):
         return settings
     options = PlannerOptions().model_dump() if value == PLANNER_WITH_OPTIONS else {}
-    knobs = {**settings.knobs, PLANNER.name: _planned(PLANNER, value)}
+    knobs = {**settings.knobs, PLANNER.name: _planned(value, value in PLANNER.approximate)}
     return settings.model_copy(update={"knobs": knobs, "planner_options": options})
 
 
@@ -154,19 +155,18 @@ def _with_choices(operator: PlanOperator, wanted: _Wanted) -> PlanOperator:
 
 def _chosen(knob: str, before: KnobChoice, value: str) -> KnobChoice:
     # A space holds applicable values only, so the registry decides what is approximate.
-    chosen = _planned(KNOBS[knob], value)
-    if value == before.value:
-        return chosen.model_copy(update={"approximate": before.approximate})
-    return chosen
+    approximate = before.approximate if value == before.value else value in KNOBS[knob].approximate
+    return _planned(value, approximate)
 
 
-def _planned(knob: Knob, value: str) -> KnobChoice:
+@cache
+def _planned(value: str, approximate: bool) -> KnobChoice:
     return KnobChoice(
         value=value,
         requested=value,
         resolved_by="plan",
         source=KnobSource(kind="plan", rule=None),
-        approximate=value in knob.approximate,
+        approximate=approximate,
     )
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,23 @@ from pydantic import BaseModel, ConfigDict
 from synthetic_campaign import SilentProgress, synthetic_identity
 
 from helia_aot.optimization.plan import OptimizationPlan
+from optimizer.campaign import decide
+from optimizer.config import CampaignConfig
 from optimizer.evaluate import Finished, TrialJob
 from optimizer.profile import Profile, record_outcomes
 from optimizer.samplers import SamplerName
 from optimizer.search import Search, SearchLimits
+from optimizer.task import SearchTask
 from results.evidence import Optimality
 from results.ledger import Ledger
 from results.records import CampaignIdentity, Entry, TrialRecord, known_plans
 from runners.measurement import Measurement, OperatorCycles, RunnerIdentity
 from search_spaces.plans import apply
 from search_spaces.space import SearchSpace
+
+_ONE_WORKER = CampaignConfig.model_validate(
+    {"convert": {"model": {"path": "none.tflite"}}, "ray": {"workers": 0}}
+)
 
 FOLDER = REPOSITORY / "results" / "reference" / "spaces"
 
@@ -122,13 +130,48 @@ class Coupling:
         ]
 
 
+class ByteLimit:
+    """A made-up flash budget: every alternative of an operator takes some bytes, and about half of the plans are too big.
+
+    Args:
+        recorded: The space.
+        seed: Which of the endless sizes; the limit lies at the middle of all plans, and lets the baseline in.
+    """
+
+    def __init__(self, recorded: RecordedSpace, seed: int) -> None:
+        self._recorded = recorded
+        self._seed = seed
+        sizes = sorted(self._bytes(point) for point in recorded.points())
+        self._most = max(sizes[len(sizes) // 2], self._bytes(recorded.space.baseline))
+
+    def overflow_bytes(self, plan: OptimizationPlan) -> int:
+        """Gives the bytes above the limit; 0 for a plan that fits."""
+        knobs = {operator.id: operator.knobs for operator in plan.operators}
+        point = {
+            dimension.name: knobs[dimension.operator_id][dimension.knob].value
+            for dimension in self._recorded.space.dimensions
+        }
+        return max(0, self._bytes(point) - self._most)
+
+    def _bytes(self, point: Mapping[str, str]) -> int:
+        return sum(self._size(name, value) for name, value in point.items())
+
+    @cache  # noqa: B019 (lives as long as one replay)
+    def _size(self, name: str, value: str) -> int:
+        digest = hashlib.sha256(repr((self._seed, name, value)).encode()).digest()
+        return 200 + int.from_bytes(digest[:2], "big") % 4000
+
+
 class ReplayTarget:
     """Evaluates a job by looking its plan up; coupling, noise and rig faults are added on request.
 
     Args:
         recorded: The space.
         coupling: Makes operators depend on each other; part of the truth.
+        limit: Refuses plans that are too big, as a linker does.
         noise: Relative spread (uniform, plus or minus) of every count, anew for each evaluation.
+        modes: Share by which every other evaluation, by chance, is slower as a whole.
+        contrast: Share of the differences between plans that is left; a small one drowns in noise.
         faults: Share of the evaluations that are lost.
         seed: Of noise and faults.
     """
@@ -138,13 +181,19 @@ class ReplayTarget:
         recorded: RecordedSpace,
         *,
         coupling: Coupling | None = None,
+        limit: ByteLimit | None = None,
         noise: float = 0.0,
+        modes: float = 0.0,
+        contrast: float = 1.0,
         faults: float = 0.0,
         seed: int = 0,
     ) -> None:
         self._recorded = recorded
         self._coupling = coupling
+        self._limit = limit
         self._noise = noise
+        self._modes = modes
+        self._contrast = contrast
         self._faults = faults
         self._random = random.Random(seed)
         self._cache: dict[int, tuple[int, list[int]]] = {}
@@ -159,6 +208,9 @@ class ReplayTarget:
                 coupled = self._coupling.apply(plan, operators)
                 whole += sum(coupled) - sum(operators)
                 operators = coupled
+            whole = self._flatter(whole, self._recorded.cycles[0])
+            first = self._recorded.operator_cycles[0]
+            operators = [self._flatter(*pair) for pair in zip(operators, first, strict=True)]
             self._cache[index] = (whole, operators)
         return self._cache[index]
 
@@ -166,10 +218,18 @@ class ReplayTarget:
         assert job.plan is not None
         if self._random.random() < self._faults:
             return Measurement(status="rig_bad", stage="run", reason="an injected fault")
+        if overflow_bytes := self.overflow_bytes(job.plan):
+            return Measurement(
+                status="plan_bad",
+                stage="link",
+                reason="the image does not fit",
+                evidence={"overflow_bytes": {"mram": overflow_bytes}},
+            )
         whole, operators = self.truth(job.plan)
-        if self._noise:
-            operators = [round(count * self._spread()) for count in operators]
-            whole = round(whole * self._spread())
+        if self._noise or self._modes:
+            slower = 1 + self._modes * self._random.randrange(2)
+            operators = [round(count * slower * self._spread()) for count in operators]
+            whole = round(whole * slower * self._spread())
         return Measurement(
             status="ok",
             cycles=[whole],
@@ -180,6 +240,13 @@ class ReplayTarget:
             outputs_sha256="0" * 64,
             identity=self._recorded.identity,
         )
+
+    def overflow_bytes(self, plan: OptimizationPlan) -> int:
+        """Gives the bytes by which a plan is too big."""
+        return 0 if self._limit is None else self._limit.overflow_bytes(plan)
+
+    def _flatter(self, cycles: int, first: int) -> int:
+        return round(first + self._contrast * (cycles - first))
 
     def _spread(self) -> float:
         return 1 + self._noise * self._random.uniform(-1, 1)
@@ -215,7 +282,10 @@ class Scenario:
     name: str
     coupling: float = 0.0
     noise: float = 0.0
+    modes: float = 0.0
+    contrast: float = 1.0
     faults: float = 0.0
+    has_limit: bool = False
 
 
 @dataclass(frozen=True)
@@ -223,9 +293,9 @@ class Replay:
     """A replayed campaign.
 
     Attributes:
-        best: True cycles of the best plan measured, after each build; the first are the baseline
-            and the reference, as in any campaign.
-        exhaustive: True cycles of the best plan of the space.
+        best: True cycles of the best plan measured that fits, after each build; the first are the
+            baseline and the reference, as in any campaign.
+        exhaustive: True cycles of the best plan of the space that fits.
         stop: Why the search ended.
         optimality: What the campaign says about its best plan.
     """
@@ -276,20 +346,93 @@ def replay(
     gap: float | None = None,
 ) -> Replay:
     """Searches a recorded space: the real loop, ledger and sampler over a replayed target."""
-    target = RenamedTarget(
+    target, ledger, search = _replayed(recorded, scenario, sampler, seed)
+    limits = SearchLimits(trials=trials, timeout_s=None, gap=gap)
+    stop = search.run(sampler=sampler, seed=seed, limits=limits)
+    best = _best_so_far(recorded, target, ledger)
+    outcomes = record_outcomes(known_plans(ledger.entries).values())
+    optimality = Profile(recorded.space, outcomes).optimality(best[-1])
+    return Replay(best, exhaustive_cycles(recorded, scenario, seed), stop, optimality)
+
+
+CHUNKS = (2, 4, 6, 10, 14, 20, 28)
+"""Trials after which a replay looks whether there is anything left to find."""
+
+
+def replay_to_the_best(
+    recorded: RecordedSpace,
+    scenario: Scenario,
+    sampler: SamplerName,
+    *,
+    seed: int,
+    trials: int,
+    gap: float | None = None,
+) -> Replay:
+    """Searches as :func:`replay` does, but ends soon after the best plan of the space was measured."""
+    target, ledger, search = _replayed(recorded, scenario, sampler, seed)
+    exhaustive = exhaustive_cycles(recorded, scenario, seed)
+    stop, best = "", _best_so_far(recorded, target, ledger)
+    for most in (*(chunk for chunk in CHUNKS if chunk < trials), trials):
+        # A search that goes on makes the proposals of an undisturbed one.
+        limits = SearchLimits(trials=most, timeout_s=None, gap=gap)
+        stop = search.run(sampler=sampler, seed=seed, limits=limits)
+        best = _best_so_far(recorded, target, ledger)
+        if best[-1] == exhaustive or stop != "trials":
+            break
+    return Replay(best, exhaustive, stop, None)
+
+
+def _best_so_far(
+    recorded: RecordedSpace, target: RenamedTarget, ledger: MemoryLedger
+) -> tuple[int, ...]:
+    plans = [
+        apply(recorded.baseline, recorded.space.choices(entry.choices))
+        for entry in ledger.entries
+        if isinstance(entry, TrialRecord) and entry.is_conclusive
+    ]
+    costs = [math.inf if target.overflow_bytes(plan) else target.truth(plan)[0] for plan in plans]
+    return tuple(int(cycles) for cycles in itertools.accumulate(costs, min))
+
+
+@cache
+def _exhaustive(recorded_name: str, scenario: Scenario, seed: int) -> int:
+    recorded = load(recorded_name)
+    target = _target(recorded, scenario, seed)
+    every = (apply(recorded.baseline, recorded.space.choices(point)) for point in recorded.points())
+    return min(target.truth(plan)[0] for plan in every if not target.overflow_bytes(plan))
+
+
+def exhaustive_cycles(recorded: RecordedSpace, scenario: Scenario, seed: int) -> int:
+    """Gives the true cycles of the best plan of a replayed space that fits."""
+    truth = replace(scenario, name="", noise=0.0, modes=0.0, faults=0.0)
+    return _exhaustive(recorded.name, truth, seed)
+
+
+def _target(recorded: RecordedSpace, scenario: Scenario, seed: int) -> RenamedTarget:
+    return RenamedTarget(
         recorded,
         names_seed=seed,
         coupling=Coupling(scenario.coupling, seed) if scenario.coupling else None,
+        limit=ByteLimit(recorded, seed) if scenario.has_limit else None,
         noise=scenario.noise,
+        modes=scenario.modes,
+        contrast=scenario.contrast,
         faults=scenario.faults,
         seed=seed,
     )
+
+
+def _replayed(
+    recorded: RecordedSpace, scenario: Scenario, sampler: SamplerName, seed: int
+) -> tuple[RenamedTarget, MemoryLedger, Search]:
+    """Gives a search of a recorded space whose baseline and reference are measured."""
+    target = _target(recorded, scenario, seed)
     identity = synthetic_identity(recorded.space, sampler=sampler, seed=seed).model_copy(
         update={"runner": recorded.identity}
     )
     ledger = MemoryLedger(identity)
     search = Search(
-        recorded.space,
+        SearchTask(recorded.space),
         recorded.baseline,
         executor=ReplayExecutor(target),
         ledger=ledger,
@@ -298,21 +441,40 @@ def replay(
     search.measure_baseline()
     last = {dimension.name: dimension.choices[-1] for dimension in recorded.space.dimensions}
     search.measure_reference(apply(recorded.baseline, recorded.space.choices(last)))
-    limits = SearchLimits(trials=trials, timeout_s=None, gap=gap)
-    stop = search.run(sampler=sampler, seed=seed, limits=limits)
-    plans = [
-        apply(recorded.baseline, recorded.space.choices(entry.choices))
-        for entry in ledger.entries
-        if isinstance(entry, TrialRecord) and entry.is_conclusive
-    ]
-    best = tuple(itertools.accumulate((target.truth(plan)[0] for plan in plans), min))
-    every = (
-        target.truth(apply(recorded.baseline, recorded.space.choices(point)))[0]
-        for point in recorded.points()
+    return target, ledger, search
+
+
+@dataclass(frozen=True)
+class Study:
+    """The end of a replayed campaign, its verdict included.
+
+    Attributes:
+        baseline: True cycles of the plan that ``auto`` chooses.
+        shipped: True cycles of the plan that is written.
+        best: True cycles of the best plan of the space.
+        is_auto: Whether the written plan is that of ``auto``.
+    """
+
+    baseline: int
+    shipped: int
+    best: int
+    is_auto: bool
+
+
+def study(
+    recorded: RecordedSpace, scenario: Scenario, sampler: SamplerName, *, seed: int, trials: int
+) -> Study:
+    """Searches a recorded space and decides which plan is written, as a campaign does."""
+    target, ledger, search = _replayed(recorded, scenario, sampler, seed)
+    limits = SearchLimits(trials=trials, timeout_s=None, gap=0.005)
+    search.run(sampler=sampler, seed=seed, limits=limits)
+    verdict = decide(_ONE_WORKER, recorded.baseline, SearchTask(recorded.space), ledger, search)
+    return Study(
+        target.truth(recorded.baseline)[0],
+        target.truth(verdict.plan)[0],
+        exhaustive_cycles(recorded, scenario, seed),
+        verdict.is_auto,
     )
-    outcomes = record_outcomes(known_plans(ledger.entries).values())
-    optimality = Profile(recorded.space, outcomes).optimality(best[-1])
-    return Replay(best, min(every), stop, optimality)
 
 
 def builds_to(result: Replay, share: float) -> int | None:

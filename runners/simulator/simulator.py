@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from helia_aot.errors import Problem
 from runners.base import MeasureSettings
 from runners.build import Builder, BuildResult, compiler_flags
+from runners.cache_files import cache_directory
 from runners.errors import RunnerError
 from runners.failure import CandidateFailure
 from runners.firmware_result import MAX_WINDOWS, MalformedResult, encode_stimulus
@@ -32,7 +33,6 @@ from runners.measurement import (
     Stimulus,
     outputs_sha256,
 )
-from runners.objects import cache_directory
 from runners.simulator.emulator import EmulatorRun, EmulatorSettings, run_image
 from runners.simulator.events import WindowCycles, marker_count, read_windows
 from runners.simulator.machines import machine_layout
@@ -147,7 +147,9 @@ class SimulatorRunner:
             facts: dict[str, Any] = {}
             try:
                 with _timed(seconds, "build"):
-                    built = self._builder.build(module, directory)
+                    built = self._builder.build(
+                        module, directory, timeout_s=settings.build_timeout_s
+                    )
                 if settings.find_image and (found := settings.find_image(built.image.sha256)):
                     return MeasurementResult(found.model_copy(update={"stage_seconds": seconds}))
                 facts = _image_facts(built, self._platform)

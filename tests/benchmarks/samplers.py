@@ -14,13 +14,14 @@ import importlib.util
 import json
 import statistics
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "tests")]
 
-from recorded_spaces import RecordedSpace, Scenario, builds_to, load, names, replay  # noqa: E402
+from recorded_spaces import RecordedSpace, Scenario, builds_to, load, names, replay_to_the_best  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.progress import track  # noqa: E402
 from rich.table import Table  # noqa: E402
@@ -33,18 +34,31 @@ SCENARIOS = (
     Scenario("coupling 5 %", coupling=0.05),
     Scenario("coupling 15 %", coupling=0.15),
     Scenario("noise 0.5 %", noise=0.005),
+    Scenario("budget", has_limit=True),
+    Scenario("budget, coupling 5 %", has_limit=True, coupling=0.05),
     Scenario("10 % rig faults", faults=0.1),
 )
 MAX_BUILDS = 40
 """Builds of one campaign, baseline and reference included."""
 
-SLOW = ("gp",)
-"""Samplers that take many seconds for a campaign run for fewer seeds."""
+CHECKPOINTS = (3, 4, 6, 8, 12, 20, MAX_BUILDS)
+"""Numbers of builds after which the samplers are compared."""
+
+SLOW = ("gp", "tpe", "nsga2", "brute_force")
+"""Samplers that may run for fewer seeds, because each proposal takes long or nothing is learnt."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """Builds until the best plan measured is within 1 % of the space's best; one over the limit if never."""
+    """What one sampler needs on one space.
+
+    Attributes:
+        median: Builds until the best plan measured is within 1 % of the space's best; one over the
+            limit if never.
+        worst: The same of the worst seed.
+        missed: Seeds that never came there.
+        best_after: Median of the best plan's cycles over the space's best, by number of builds.
+    """
 
     space: str
     scenario: str
@@ -53,15 +67,21 @@ class Row:
     median: float
     worst: int
     missed: int
+    best_after: dict[int, float]
 
 
 def measure(recorded: RecordedSpace, scenario: Scenario, sampler: SamplerName, seeds: int) -> Row:
     """Runs one sampler for some seeds."""
     counts = []
+    ratios: dict[int, list[float]] = {builds: [] for builds in CHECKPOINTS}
     gap = 0.005 if sampler == "profile" else None  # it ends by itself; what it has then counts
     for seed in range(seeds):
-        result = replay(recorded, scenario, sampler, seed=seed, trials=MAX_BUILDS - 2, gap=gap)
+        result = replay_to_the_best(
+            recorded, scenario, sampler, seed=seed, trials=MAX_BUILDS - 2, gap=gap
+        )
         counts.append(builds_to(result, 0.01) or MAX_BUILDS + 1)
+        for builds, values in ratios.items():
+            values.append(result.best[min(builds, len(result.best)) - 1] / result.exhaustive)
     return Row(
         recorded.name,
         scenario.name,
@@ -70,7 +90,25 @@ def measure(recorded: RecordedSpace, scenario: Scenario, sampler: SamplerName, s
         statistics.median(counts),
         max(counts),
         counts.count(MAX_BUILDS + 1),
+        {builds: round(statistics.median(values), 6) for builds, values in ratios.items()},
     )
+
+
+def worse_than_others(rows: Sequence[Row]) -> list[str]:
+    """Names where the median of another sampler's best plan is better than that of ``profile``."""
+    found = []
+    for row in rows:
+        for other in rows:
+            if (other.space, other.scenario) != (row.space, row.scenario):
+                continue
+            if row.sampler != "profile" or other.sampler == "profile":
+                continue
+            found += [
+                f"{row.space}, {row.scenario}: {other.sampler} after {builds} builds"
+                for builds, ratio in row.best_after.items()
+                if ratio > other.best_after[builds]
+            ]
+    return found
 
 
 def _count(builds: float) -> str:
@@ -85,16 +123,19 @@ def main() -> None:
     parser.add_argument("--spaces", nargs="+", default=names(), choices=names())
     parser.add_argument("--samplers", nargs="+", default=list(SAMPLERS), choices=list(SAMPLERS))
     parser.add_argument("--seeds", type=int, default=100)
-    parser.add_argument("--slow-seeds", type=int, default=3, help=f"for {', '.join(SLOW)}")
+    parser.add_argument("--slow-seeds", type=int, default=100, help=f"for {', '.join(SLOW)}")
     parser.add_argument("--json", type=Path, help="where to write the rows")
     arguments = parser.parse_args()
     has_torch = importlib.util.find_spec("torch") is not None
     samplers = [name for name in arguments.samplers if name != "gp" or has_torch]
     work = [(s, c, n) for s in map(load, arguments.spaces) for c in SCENARIOS for n in samplers]
-    rows = [
-        measure(space, scenario, name, arguments.slow_seeds if name in SLOW else arguments.seeds)
-        for space, scenario, name in track(work, console=Console(stderr=True))
-    ]
+    rows: list[Row] = []
+    for space, scenario, name in track(work, console=Console(stderr=True)):
+        seeds = arguments.slow_seeds if name in SLOW else arguments.seeds
+        rows.append(measure(space, scenario, name, seeds))
+        if arguments.json:
+            content = [vars(row) for row in rows]
+            arguments.json.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
     table = Table(
         title="builds to within 1 % of the exhaustive best, baseline and reference included: median / worst"
     )
@@ -104,10 +145,19 @@ def main() -> None:
         group = rows[index : index + len(samplers)]
         cells = [f"{_count(row.median)} / {_count(row.worst)}" for row in group]
         table.add_row(group[0].space, group[0].scenario, *cells)
-    Console(width=140).print(table)
-    if arguments.json:
-        content = [vars(row) for row in rows]
-        arguments.json.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+    console = Console(width=150)
+    console.print(table)
+    console.print(
+        f"seeds: {arguments.seeds}; {arguments.slow_seeds} for {', '.join(SLOW)}", highlight=False
+    )
+    if "gp" in arguments.samplers and not has_torch:
+        console.print("gp: not run, PyTorch is not installed", highlight=False)
+    worse = worse_than_others(rows)
+    console.print(
+        f"places where another sampler's median best is better than profile's, at {CHECKPOINTS} builds: "
+        + ("; ".join(worse) or "none"),
+        highlight=False,
+    )
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.assignment import Costs, Limit, cheapest
+from optimizer.ranking import ranked
 
 
 def random_costs(generator: np.random.Generator, sizes: list[int], *, pairs: bool) -> Costs:
@@ -75,3 +76,23 @@ def test_a_limit_decides_who_gets_the_scarce_memory() -> None:
     assert cheapest(Costs(cycles), limits=[Limit(dtcm, 300.0)]) == (0, 1, 1)
     assert cheapest(Costs(cycles), limits=[Limit(dtcm, 249.0)]) == (0, 1, 0)
     assert cheapest(Costs(cycles), limits=[Limit(dtcm, -1.0)]) is None
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    sizes=st.lists(st.integers(1, 4), min_size=1, max_size=5),
+    pairs=st.booleans(),
+)
+def test_all_assignments_come_in_the_order_of_their_costs(
+    seed: int, sizes: list[int], pairs: bool
+) -> None:
+    generator = np.random.default_rng(seed)
+    costs = random_costs(generator, sizes, pairs=pairs)
+    nothing = [np.zeros(size) for size in sizes]
+    found = list(ranked(costs, nothing))
+    assert sorted(found) == list(itertools.product(*map(range, sizes)))
+    totals = [costs.of(item) for item in found]
+    assert totals == sorted(totals)
+    nothing[-1][0] = np.inf
+    assert all(item[-1] != 0 for item in ranked(costs, nothing))

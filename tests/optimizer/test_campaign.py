@@ -2,13 +2,8 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
-import random
 import re
 import shlex
-import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +19,6 @@ from helia_aot.optimization.write import dump_json
 from optimizer.campaign import run_campaign
 from optimizer.config import CampaignConfig
 from optimizer.errors import CampaignError
-from results.ledger import LEDGER_NAME, read_ledger
-from results.records import TrialRecord
 from results.summary import CampaignSummary
 from search_spaces.plans import knob_key, plan_key
 
@@ -211,38 +204,3 @@ def test_a_model_that_cannot_be_converted_leaves_no_folder(tmp_path: Path) -> No
         run(model, tmp_path / "out")
     assert caught.value.exit_code == 3
     assert not (tmp_path / "out").exists()
-
-
-def _run_slowly(model: Path, out: Path) -> None:
-    run(model, out, PriceList(slow_s=0.01))
-
-
-def test_killing_the_campaign_at_random_moments_ends_in_the_same_plan(
-    digits_model: Path, tmp_path: Path
-) -> None:
-    whole = run(digits_model, tmp_path / "whole")
-    moments = random.Random(3)
-    finished: list[TrialRecord] = []
-    kills = 0
-    for _ in range(100):
-        process = multiprocessing.get_context("fork").Process(
-            target=_run_slowly, args=(digits_model, tmp_path / "killed")
-        )
-        process.start()
-        time.sleep(moments.uniform(0.1, 0.4))
-        if process.pid is not None and process.is_alive():
-            os.kill(process.pid, signal.SIGKILL)
-            kills += 1
-        process.join()
-        content = read_ledger(tmp_path / "killed" / LEDGER_NAME)
-        now = [e for e in content[1] if isinstance(e, TrialRecord)] if content else []
-        assert now[: len(finished)] == finished
-        finished = now
-        if process.exitcode == 0:
-            break
-    killed = run(digits_model, tmp_path / "killed", PriceList(slow_s=0.01))
-    assert kills > 1
-    assert killed.best_cycles == whole.best_cycles
-    assert (tmp_path / "killed" / "aot_plan.json").read_bytes() == (
-        tmp_path / "whole" / "aot_plan.json"
-    ).read_bytes()

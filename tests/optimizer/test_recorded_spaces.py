@@ -8,6 +8,7 @@ import statistics
 
 import pytest
 from recorded_spaces import RecordedSpace, Scenario, builds_to, load, names, replay
+from simulated_studies import simulated
 from space_models import SPACE_MODELS
 
 AS_RECORDED = Scenario("as recorded")
@@ -81,3 +82,9 @@ def test_rig_faults_change_no_build_of_profile(recorded: RecordedSpace) -> None:
             for scenario in (AS_RECORDED, faulty)
         ]
         assert runs[0] == runs[1]
+
+
+def test_no_simulated_campaign_writes_a_plan_slower_than_auto() -> None:
+    ends = list(simulated(70))
+    assert [end for _, end in ends if end.shipped > end.baseline] == []
+    assert sum(end.shipped < end.baseline for _, end in ends) > 20

@@ -9,6 +9,7 @@ import random
 import signal
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -23,8 +24,9 @@ from synthetic_campaign import (
     synthetic_space,
 )
 
+from optimizer.deadlines import Deadlines
 from optimizer.errors import CampaignError, RigError
-from optimizer.evaluate import TrialJob
+from optimizer.evaluate import Finished, TrialJob
 from optimizer.samplers import SamplerName
 from results.ledger import LEDGER_NAME, read_ledger
 from results.records import Entry, RepeatRecord, TrialRecord
@@ -314,3 +316,33 @@ def test_progress_counts_up_to_the_end(tmp_path: Path) -> None:
     assert last.best_cycles is not None
     assert last.baseline_cycles is not None
     assert last.best_cycles <= last.baseline_cycles
+
+
+def test_a_rig_fault_is_tried_again_on_another_worker(tmp_path: Path) -> None:
+    jobs: list[TrialJob] = []
+
+    class Workers(TableExecutor):
+        def wait(self, timeout_s: float) -> list[Finished]:
+            return [replace(item, worker=item.job.number % 3) for item in super().wait(timeout_s)]
+
+    def evaluate(job: TrialJob) -> Measurement:
+        jobs.append(job)
+        return lost() if 2 <= len(jobs) <= 3 else from_table(job)
+
+    _, entries = search_in(tmp_path, executor=Workers(evaluate), trials=3)
+    assert [sorted(job.avoid) for job in jobs[1:5]] == [[], [1], [1, 2], []]
+    first = trials_of(entries)[0]
+    assert (first.attempts, first.worker) == (3, 0)
+
+
+def test_deadlines_follow_the_baseline(tmp_path: Path) -> None:
+    jobs: list[TrialJob] = []
+
+    def evaluate(job: TrialJob) -> Measurement:
+        jobs.append(job)
+        return from_table(job).model_copy(update={"stage_seconds": {"run": 3.0, "build": 20.0}})
+
+    search_in(tmp_path, executor=TableExecutor(evaluate), trials=2)
+    assert jobs[0].deadlines == Deadlines()
+    assert jobs[1].deadlines == Deadlines(build_s=200.0, run_s=30.0)
+    assert all(job.deadline_s == job.deadlines.total_s for job in jobs)

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from helia_aot.errors import ConfigError
 from helia_aot.version import __version__
 from optimizer.cli import app
+from optimizer.operator_memory import OperatorMemory
 
 HAS_TOOLS = all(map(shutil.which, ("arm-none-eabi-gcc", "qemu-system-arm")))
 needs_tools = pytest.mark.skipif(
@@ -191,3 +192,19 @@ def test_a_terminated_search_ends_cleanly(digits_model: Path, tmp_path: Path) ->
     assert process.returncode == 130, errors
     assert "the same command continues" in errors
     assert "Traceback" not in errors
+
+
+def test_cache_shows_and_prunes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HELIA_CACHE_DIR", str(tmp_path))
+    OperatorMemory.shared().write("ab" * 32, 17)
+    shown = json.loads(CliRunner().invoke(app, ["cache", "--json"]).stdout)
+    assert {report["name"]: report["entries"] for report in shown} == {
+        "objects": 0,
+        "measurements": 0,
+        "operators": 1,
+    }
+    text = CliRunner().invoke(app, ["cache", "--prune", "--limit-mb", "0"]).stdout
+    assert "operators" in text
+    assert OperatorMemory.shared().read("ab" * 32) is None
+    pruned = json.loads(CliRunner().invoke(app, ["cache", "--json"]).stdout)
+    assert [report["entries"] for report in pruned] == [0, 0, 0]

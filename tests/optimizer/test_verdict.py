@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import random
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -117,3 +118,52 @@ def test_no_slower_plan_is_chosen_in_a_thousand_noisy_studies(noise: float) -> N
                 break
     assert slower == 0
     assert chosen > {0.0: 900, 0.0005: 300, 0.01: -1}[noise]
+
+
+def test_a_finalist_that_wins_must_win_on_another_worker_too() -> None:
+    def here(is_finalist: bool, _: int) -> Measurement:
+        return ok(900 if is_finalist else 1000)
+
+    def slower_there(is_finalist: bool, _: int) -> Measurement:
+        return ok(1901 if is_finalist else 1900)
+
+    slots: list[int] = []
+
+    def faster_there(is_finalist: bool, slot: int) -> Measurement:
+        slots.append(slot)
+        return ok(1800 if is_finalist else 1900)
+
+    refuted = compare("a" * 64, here, elsewhere=slower_there)
+    assert not refuted.is_faster
+    assert refuted.reason.endswith("but not on another worker")
+    confirmed = compare("a" * 64, here, elsewhere=faster_there)
+    assert confirmed.is_faster
+    assert slots == [4, 5]
+    assert confirmed.confirmation is not None
+    assert confirmed.confirmation.finalist_cycles == 1800
+
+
+@pytest.mark.parametrize(
+    ("status", "is_faster"), [("rig_bad", True), ("unknown", True), ("plan_bad", False)]
+)
+def test_a_worker_that_fails_confirms_nothing_and_a_plan_that_fails_there_is_refuted(
+    status: Literal["rig_bad", "unknown", "plan_bad"], is_faster: bool
+) -> None:
+    def here(is_finalist: bool, _: int) -> Measurement:
+        return ok(900 if is_finalist else 1000)
+
+    def there(is_finalist: bool, _: int) -> Measurement:
+        failed = Measurement(status=status, stage="run", reason="no probe")
+        return failed if is_finalist else ok(1000)
+
+    result = compare("a" * 64, here, elsewhere=there)
+    assert result.is_faster == is_faster
+    assert result.confirmation is None
+    assert "no probe" in result.reason
+
+
+def test_a_finalist_that_does_not_win_is_not_measured_elsewhere() -> None:
+    def there(is_finalist: bool, slot: int) -> Measurement:
+        raise AssertionError((is_finalist, slot))
+
+    assert not compare("a" * 64, lambda *_: ok(1000), elsewhere=there).is_faster

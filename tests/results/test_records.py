@@ -1,12 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from conftest import REPOSITORY
 from synthetic_campaign import synthetic_plan, table_measurement
 
-from results.records import ENTRY_ADAPTER, RepeatRecord, TrialRecord, known_plans
+from results.records import (
+    ENTRY_ADAPTER,
+    LEDGER_SCHEMA_VERSION,
+    CampaignHeader,
+    CampaignIdentity,
+    RepeatRecord,
+    TrialRecord,
+    known_plans,
+)
 from runners.measurement import Measurement
 
 PLAN = synthetic_plan(2)
@@ -53,3 +63,17 @@ def test_known_plans_are_settled_and_not_of_the_verdict() -> None:
     )
     again = TrialRecord(role="search", ask=1, **FIELDS)
     assert known_plans([first, verify, fault, again]) == {"a" * 64: first}
+
+
+def test_the_page_of_the_ledger_names_every_field() -> None:
+    text = (REPOSITORY / "docs" / "ledger.md").read_text("utf-8")
+    tables = {
+        match[1]: set(re.findall(r"^\| `(\w+)` \|", match[2], re.MULTILINE))
+        for match in re.finditer(r"^## (.+)$([^#]*)", text, re.MULTILINE)
+    }
+    assert tables["Header"] == set(CampaignHeader.model_fields)
+    assert tables["One evaluation"] == set(TrialRecord.model_fields)
+    assert tables["A repeated proposal"] == set(RepeatRecord.model_fields)
+    named = set(re.findall(r"`(\w+)`", text))
+    assert set(CampaignIdentity.model_fields) <= named
+    assert f"`schema_version` of the header is {LEDGER_SCHEMA_VERSION}" in text

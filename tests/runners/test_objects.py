@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runners.cache_files import cache_directory
 from runners.errors import RunnerError
 from runners.failure import CandidateFailure
-from runners.objects import Compiler, ObjectCache, Source, cache_directory, visible_files
+from runners.objects import Compiler, ObjectCache, Source, visible_files
 from runners.toolchain import find_arm_compiler
 
 KEY = "ab" + "0" * 62

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A campaign on a Ray cluster of several nodes, one of which is lost on the way."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from double_runner import PriceList
+from ray.cluster_utils import Cluster
+from synthetic_campaign import SilentProgress
+
+from optimizer.campaign import run_campaign
+from optimizer.config import CampaignConfig
+from optimizer.errors import CampaignError
+from optimizer.progress import CampaignState
+from optimizer.ray_executor import SLOT
+from results.evidence import read_evidence
+from results.ledger import LEDGER_NAME, read_ledger
+from results.records import TrialRecord
+from results.summary import CampaignSummary
+
+NODE = {"num_cpus": 1, "num_gpus": 0, "object_store_memory": 80 * 1024 * 1024}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """A head without slots and two nodes with one each; on one machine, with nothing shared through Ray but objects."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+        started = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
+        started.add_node(**NODE, resources={SLOT: 1})
+        started.add_node(**NODE, resources={SLOT: 1})
+        started.wait_for_nodes()
+        yield started
+        started.shutdown()
+
+
+def run(
+    model: Path, out: Path, prices: PriceList, progress: SilentProgress, **ray: Any
+) -> CampaignSummary:
+    tree = {
+        "convert": {"model": {"path": str(model)}},
+        "search": {"sampler": "brute_force", "trials": 100},
+        "ray": ray,
+        "measurement_cache": False,
+        "out": str(out),
+    }
+    return run_campaign(
+        CampaignConfig.model_validate(tree), progress=progress, runner_factory=prices
+    )
+
+
+class _LosesANode(SilentProgress):
+    """Kills a node, its workers included, after some trials."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__()
+        self._cluster = cluster
+        self.lost = False
+
+    def update(self, state: CampaignState) -> None:
+        super().update(state)
+        if not self.lost and state.trials >= 5:
+            self.lost = True
+            self._cluster.remove_node(next(iter(self._cluster.worker_nodes)), allow_graceful=False)
+
+
+def test_more_workers_than_slots_are_refused(
+    cluster: Cluster, digits_model: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(CampaignError, match="3 workers are asked for"):
+        run(
+            digits_model,
+            tmp_path,
+            PriceList(),
+            SilentProgress(),
+            address=cluster.address,
+            workers=3,
+        )
+
+
+def test_losing_a_node_in_mid_campaign_ends_in_the_same_plan(
+    cluster: Cluster, digits_model: Path, tmp_path: Path
+) -> None:
+    whole = run(digits_model, tmp_path / "whole", PriceList(), SilentProgress(), workers=0)
+    model = tmp_path / "model.tflite"
+    model.write_bytes(digits_model.read_bytes())
+    progress = _LosesANode(cluster)
+    summary = run(
+        digits_model, tmp_path / "lost", PriceList(slow_s=0.05), progress, address=cluster.address
+    )
+    assert progress.lost
+    assert summary.search.stop_reason == "exhausted"
+    assert summary.best_cycles == whole.best_cycles
+    plans = [(tmp_path / name / "aot_plan.json").read_bytes() for name in ("whole", "lost")]
+    assert plans[0] == plans[1]
+    content = read_ledger(tmp_path / "lost" / LEDGER_NAME)
+    assert content is not None
+    records = [entry for entry in content[1] if isinstance(entry, TrialRecord)]
+    assert {record.worker for record in records[:6]} == {0, 1}
+    assert len({record.plan_key for record in records if record.role != "verify"}) == len(
+        [record for record in records if record.role != "verify"]
+    )
+    (comparison,) = read_evidence(tmp_path / "lost").comparisons
+    assert comparison.is_faster
