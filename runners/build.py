@@ -62,7 +62,7 @@ _LINK_FLAGS = (
 )
 
 _FIRMWARE_SOURCES = ("main.c", "startup.c", "module_glue.c")
-_FIRMWARE_HEADERS = ("firmware.h", "result.h")
+_FIRMWARE_HEADERS = ("counters.h", "firmware.h", "result.h")
 _PLACEMENT_HEADER = "helia_placement.h"
 _GLUE_HEADER = "firmware/helia_module.h"
 _LINKER_SCRIPT = "image.ld"
@@ -103,7 +103,14 @@ def compiler_flags(core: str) -> dict[str, str]:
 class Builder:
     """Builds images for one target; cheap to make, and safe beside others on the same cache."""
 
-    def __init__(self, compiler: Tool, core: str, layout: ImageLayout, done_source: str) -> None:
+    def __init__(
+        self,
+        compiler: Tool,
+        core: str,
+        layout: ImageLayout,
+        done_source: str,
+        defines: tuple[str, ...] = (),
+    ) -> None:
         """Makes a builder.
 
         Args:
@@ -111,11 +118,13 @@ class Builder:
             core: A key of :data:`CORE_FLAGS`.
             layout: Where the parts go.
             done_source: Firmware source that ends a run on this kind of target.
+            defines: Macros that the firmware is compiled with.
         """
         self._tool = compiler
         self._core = core
         self._layout = layout
         self._done_source = done_source
+        self._defines = defines
         self._compiler = Compiler(compiler, ObjectCache(cache_directory() / "objects"))
 
     def build(self, module: Module, directory: Path) -> BuildResult:
@@ -158,7 +167,8 @@ class Builder:
             sources.append(
                 Source(f"module/{file.path}", _object(group, file.path), (*common, *flags), headers)
             )
-        firmware_flags = (*common, *_FIRMWARE_FLAGS, "-Imodule/includes-api")
+        defines = tuple(f"-D{name}" for name in self._defines)
+        firmware_flags = (*common, *_FIRMWARE_FLAGS, *defines, "-Imodule/includes-api")
         for name in (*_FIRMWARE_SOURCES, self._done_source):
             sources.append(Source(f"firmware/{name}", _object("firmware", name), firmware_flags))
         sources.append(Source(_CONSTANTS, _object("module", _CONSTANTS), common, cached=False))

@@ -59,7 +59,12 @@ uint32_t helia_stack_size_bytes(void);
 uint32_t helia_stack_used_bytes(void);
 bool helia_stack_guard_intact(void);
 
-/** Ends the run; does not return. On a board this is where the host's breakpoint stands. */
+/* Defined by done_*.c. */
+
+/** Turns the core's caches on where the target needs it; gives the HELIA_CACHE_* bits of those that are on. */
+uint32_t helia_enable_caches(void);
+
+/** Ends the run; does not return. */
 __attribute__((noreturn, noinline)) void helia_done(void);
 
 #endif /* HELIA_FIRMWARE_H */
