@@ -132,7 +132,9 @@ def parse_result(dump: bytes, *, build_id: bytes, output_bytes: int) -> Firmware
     check_ticks, caches, n_events, *events = _TAIL.unpack_from(dump, RESULT_BYTES - _TAIL.size)
     outputs = dump[RESULT_BYTES:]
     if outputs_size != output_bytes or n_windows > MAX_WINDOWS or n_events > len(events):
-        raise MalformedResult(f"{outputs_size} output bytes, {n_windows} windows, {n_events} events")
+        raise MalformedResult(
+            f"{outputs_size} output bytes, {n_windows} windows, {n_events} events"
+        )
     if runs > 0 and zlib.crc32(outputs) != crc32 and STATUS_NAMES[status] == "ok":
         raise MalformedResult(f"the outputs do not have the checksum 0x{crc32:08x}")
     return FirmwareResult(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -14,17 +15,33 @@ from runners.errors import RunnerError
 if TYPE_CHECKING:
     from helia_aot.platforms.schema import Platform
 
-RUNNERS = MappingProxyType({"simulator": "runners.simulator.simulator:SimulatorRunner"})
-"""Runner name -> ``module:class``; the class takes ``(platform, *, clock_mhz=None)``."""
+RUNNERS = MappingProxyType(
+    {
+        "device": "runners.device.device:DeviceRunner",
+        "simulator": "runners.simulator.simulator:SimulatorRunner",
+    }
+)
+"""Runner name -> ``module:class``; the class takes ``(platform, *, clock_mhz=None)``, and ``boards`` if it is one of
+:data:`NEED_BOARDS`."""
+
+NEED_BOARDS = frozenset({"device"})
+"""Runners that measure on the boards of a board file."""
 
 
-def create_runner(name: str, platform: Platform, *, clock_mhz: int | None = None) -> Runner:
+def create_runner(
+    name: str,
+    platform: Platform,
+    *,
+    clock_mhz: int | None = None,
+    boards: Path | None = None,
+) -> Runner:
     """Gives a runner for a platform.
 
     Args:
         name: A key of :data:`RUNNERS`.
         platform: What the measured modules are converted for.
         clock_mhz: One of the platform's speeds; None takes the runner's own choice.
+        boards: The board file of a runner that needs one.
 
     Raises:
         RunnerError: If the name is unknown, or the runner cannot serve the platform or the clock.
@@ -36,4 +53,11 @@ def create_runner(name: str, platform: Platform, *, clock_mhz: int | None = None
         )
     module_name, class_name = RUNNERS[name].split(":")
     runner_class: Callable[..., Runner] = getattr(import_module(module_name), class_name)
-    return runner_class(platform, clock_mhz=clock_mhz)
+    if name not in NEED_BOARDS:
+        return runner_class(platform, clock_mhz=clock_mhz)
+    if boards is None:
+        raise RunnerError(
+            f"the runner {name} needs a board file",
+            next_step="name it with runner.boards; see docs/boards.md",
+        )
+    return runner_class(platform, clock_mhz=clock_mhz, boards=boards)
