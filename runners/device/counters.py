@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from pydantic import JsonValue
+
 from runners.failure import CandidateFailure
 from runners.firmware_result import FirmwareResult, MalformedResult
 
@@ -92,44 +94,50 @@ def read_counts(
     )
 
 
-def check_counter(
-    result: FirmwareResult,
-    counts: BoardCounts,
-    *,
-    core: str,
-    macs: int,
-    clock_mhz: int,
-    run_s: float,
-    counts_ticks: bool,
-) -> None:
-    """Passes only a counter that ran, at one rate with the second clock, and within what can be.
+@dataclass(frozen=True)
+class CounterLimits:
+    """What a believable count keeps within.
 
-    Args:
-        result: What the firmware says.
-        counts: The same, read.
+    Attributes:
         core: A key of :data:`PEAK_MACS_PER_CYCLE`.
         macs: Multiply-accumulates of one inference.
         clock_mhz: Core clock that the board file states.
         run_s: Wall-clock seconds of the whole run on the host.
         counts_ticks: Whether the timer of a virtual board counts, where rates mean nothing.
+    """
+
+    core: str
+    macs: int
+    clock_mhz: int
+    run_s: float
+    counts_ticks: bool
+
+
+def check_counter(result: FirmwareResult, counts: BoardCounts, limits: CounterLimits) -> None:
+    """Passes only a counter that ran, at one rate with the second clock, and within what can be.
+
+    Args:
+        result: What the firmware says.
+        counts: The same, read.
+        limits: What can be.
 
     Raises:
         CandidateFailure: ``rig_bad``, with every reason.
     """
-    wanted = "timer" if counts_ticks else "cyccnt"
+    wanted = "timer" if limits.counts_ticks else "cyccnt"
     if result.counter != wanted:
         raise _implausible([f"the cycle counter stands still (counter: {result.counter})"], result)
     reasons = [] if all(counts.repeats) else ["a timed run took no cycles"]
-    if not counts_ticks:
+    if not limits.counts_ticks:
         reasons += _rate_faults(result)
         least = min(counts.repeats)
-        if macs > PEAK_MACS_PER_CYCLE[core] * least:
-            peak = PEAK_MACS_PER_CYCLE[core]
-            reasons.append(f"{macs} MACs in {least} cycles is more than {peak} a cycle")
-        counted_s = sum(result.window_cycles) / (clock_mhz * 1e6)
-        if counted_s > run_s + _WALL_SLACK_S:
+        if limits.macs > PEAK_MACS_PER_CYCLE[limits.core] * least:
+            peak = PEAK_MACS_PER_CYCLE[limits.core]
+            reasons.append(f"{limits.macs} MACs in {least} cycles is more than {peak} a cycle")
+        counted_s = sum(result.window_cycles) / (limits.clock_mhz * 1e6)
+        if counted_s > limits.run_s + _WALL_SLACK_S:
             reasons.append(
-                f"{counted_s:.2f} s at {clock_mhz} MHz were counted within {run_s:.2f} s"
+                f"{counted_s:.2f} s at {limits.clock_mhz} MHz were counted within {limits.run_s:.2f} s"
             )
     if reasons:
         raise _implausible(reasons, result)
@@ -156,7 +164,7 @@ def _distance(cycles: int, ticks: int) -> int:
 
 
 def _implausible(reasons: Sequence[str], result: FirmwareResult) -> CandidateFailure:
-    evidence = {
+    evidence: dict[str, JsonValue] = {
         "outcome": "counter_implausible",
         "counter": result.counter,
         "counter_check": result.counter_check,

@@ -18,7 +18,7 @@ from runners.base import MeasureSettings
 from runners.build import Builder, compiler_flags
 from runners.device.board_state import BoardBusy, BoardState
 from runners.device.boards import Board, board_faults, load_boards
-from runners.device.counters import BoardCounts, check_counter, read_counts
+from runners.device.counters import BoardCounts, CounterLimits, check_counter, read_counts
 from runners.device.job import DUMP_NAME, MARKERS_NAME, ImageJob, SessionReport
 from runners.device.ladder import Climb, climb
 from runners.errors import RunnerError, ToolchainError
@@ -236,15 +236,14 @@ class DeviceRunner:
         markers = (climbed.folder / MARKERS_NAME).read_bytes()
         counts = read_counts(result, markers, module, settings)
         run_s = report.facts.get("run_s")
-        check_counter(
-            result,
-            counts,
+        limits = CounterLimits(
             core=self._platform.core,
             macs=sum(operator.macs for operator in module.operators),
             clock_mhz=self._board.clock.mhz,
             run_s=run_s if isinstance(run_s, float) else 0.0,
             counts_ticks=self._counts_ticks,
         )
+        check_counter(result, counts, limits)
         outputs = decode_outputs(result.outputs, module.outputs)
         return _ok_measurement(module, result, counts, outputs), outputs
 
