@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from helia_aot.config.base import StrictModel
 from helia_aot.config.convert import (
@@ -21,7 +21,7 @@ from helia_aot.config.problems import problems_of
 from helia_aot.errors import ConfigError, Problem
 from helia_aot.optimization.budgets import BUDGETS
 from optimizer.samplers import SamplerName
-from runners.registry import RUNNERS
+from runners.registry import NEED_BOARDS, RUNNERS
 
 OBJECTIVES: Final = ("cycles",)
 """What a campaign can minimise."""
@@ -48,12 +48,21 @@ class RunnerConfig(StrictModel):
     name: Annotated[str, AfterValidator(_known_runner)] = Field(
         "simulator", description="Name of the runner"
     )
+    boards: Path | None = Field(None, description="Board file of the runner device")
     clock_mhz: int | None = Field(
         None, gt=0, description="One of the platform's speeds; null for the lowest"
     )
     warmups: int = Field(1, ge=0, description="Runs before the timed ones")
     repeats: int = Field(1, ge=1, description="Timed runs")
     timeout_s: float = Field(60.0, gt=0, description="Deadline of one run on the target, seconds")
+
+    @model_validator(mode="after")
+    def _boards_where_needed(self) -> RunnerConfig:
+        if self.name in NEED_BOARDS and self.boards is None:
+            raise ValueError(f"the runner {self.name} needs boards: the path of a board file")
+        if self.name not in NEED_BOARDS and self.boards is not None:
+            raise ValueError(f"the runner {self.name} has no boards; remove boards")
+        return self
 
 
 class SpaceConfig(StrictModel):

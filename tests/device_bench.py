@@ -70,6 +70,7 @@ def board_entry(platform_name: str, probe: str) -> dict[str, Any]:
         },
         "harness": HARNESS[target.machine],
         "code_memory": "itcm" if is_m55 else "mram",
+        "reset_delay_s": 0.0,
         "retry_wait_s": 0.0,
         "lock_wait_s": 20.0,
         "connect_timeout_s": 20.0,

@@ -49,7 +49,7 @@ HEAVY = {
     "pyocd": {"runners/device/session.py"},
     "ray": {"optimizer/ray_executor.py"},
     "tflite": {"helia_aot/frontend/tflite"},
-    "typer": {"helia_aot/cli", "optimizer/cli.py"},
+    "typer": {"helia_aot/cli", "optimizer/boards_cli.py", "optimizer/cli.py"},
 }
 
 

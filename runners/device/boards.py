@@ -83,6 +83,9 @@ class Board(StrictModel):
     reset: Literal[
         "default", "hardware", "system", "core", "nsrst", "sysresetreq", "vectreset", "emulated"
     ] = Field("default", description="How the board is reset")
+    reset_delay_s: float = Field(
+        0.1, ge=0, description="Wait after a reset before the core is touched"
+    )
     start: Literal["jump", "reset"] = Field(
         "jump",
         description="jump: set VTOR, SP and PC after loading; reset: reset again, the vector table of the "

@@ -83,6 +83,7 @@ class SessionJob(StrictModel):
         frequency_hz: SWD clock.
         connect: pyOCD's ``connect_mode``.
         reset: pyOCD's name of a reset.
+        reset_delay_s: Wait after one.
         start: ``jump`` or ``reset``.
         core: The core that must answer.
         extensions: Extensions that it must have, in lower case.
@@ -97,6 +98,7 @@ class SessionJob(StrictModel):
     frequency_hz: int
     connect: str
     reset: str
+    reset_delay_s: float
     start: Literal["jump", "reset"]
     core: str
     extensions: list[str]

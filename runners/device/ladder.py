@@ -129,6 +129,7 @@ def _job(board: Board, image: ImageJob | None, rung: Rung) -> SessionJob:
         frequency_hz=max(board.frequency_hz // rung.frequency_divisor, 1000),
         connect="under-reset" if rung.is_under_reset else board.connect,
         reset=board.reset,
+        reset_delay_s=board.reset_delay_s,
         start=board.start,
         core=board.core,
         extensions=board.extensions,

@@ -166,6 +166,7 @@ class BoardSession:
             "pack": None if job.pack is None else str(job.pack),
             "frequency": job.frequency_hz,
             "connect_mode": job.connect,
+            "reset.post_delay": job.reset_delay_s,
             "resume_on_disconnect": False,
             "hide_programming_progress": True,
             "auto_unlock": False,
