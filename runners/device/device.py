@@ -182,13 +182,13 @@ class DeviceRunner:
         symbols = image.symbols
         memories = self._board.memories
         return ImageJob(
-            path=image.path.resolve(),
-            stimulus_path=stimulus_path.resolve(),
-            flash=[
+            path=str(image.path.resolve()),
+            stimulus_path=str(stimulus_path.resolve()),
+            flash=tuple(
                 (region.origin, region.end)
                 for region in self._layout.memories
                 if memories[region.name].flash
-            ],
+            ),
             vectors=memories[self._board.code_memory].address,
             stack_top=symbols["helia_stack_top"],
             reset=symbols["helia_reset"],

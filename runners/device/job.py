@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the parent and the session in its child process tell each other, as two JSON files."""
+"""What the parent and the session in its child process tell each other, as two JSON files.
+
+Plain data classes: the child starts for every measurement, and should not load what it does not need.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Literal
-
-from pydantic import Field, JsonValue
-
-from helia_aot.config.base import StrictModel
-from runners.device.boards import RegisterWrite
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
 Outcome = Literal[
     "ended",
@@ -35,7 +36,8 @@ MARKERS_NAME = "markers.bin"
 STAGE_NAME = "stage"
 
 
-class ImageJob(StrictModel):
+@dataclass(frozen=True)
+class ImageJob:
     """What is loaded and run. Addresses are without the Thumb bit.
 
     Attributes:
@@ -56,9 +58,9 @@ class ImageJob(StrictModel):
         timeout_s: Deadline of the run.
     """
 
-    path: Path
-    stimulus_path: Path
-    flash: list[tuple[int, int]]
+    path: str
+    stimulus_path: str
+    flash: tuple[tuple[int, int], ...]
     vectors: int
     stack_top: int
     reset: int
@@ -73,7 +75,8 @@ class ImageJob(StrictModel):
     timeout_s: float
 
 
-class SessionJob(StrictModel):
+@dataclass(frozen=True)
+class SessionJob:
     """What a session does.
 
     Attributes:
@@ -87,27 +90,28 @@ class SessionJob(StrictModel):
         start: ``jump`` or ``reset``.
         core: The core that must answer.
         extensions: Extensions that it must have, in lower case.
-        setup: Words to write after reset.
+        setup: Addresses and words to write after reset.
         recover_debug_port: Whether to reset the debug port before connecting.
         image: What to run; None only identifies.
     """
 
     probe: str
     target: str
-    pack: Path | None
+    pack: str | None
     frequency_hz: int
     connect: str
     reset: str
     reset_delay_s: float
     start: Literal["jump", "reset"]
     core: str
-    extensions: list[str]
-    setup: list[RegisterWrite]
+    extensions: tuple[str, ...]
+    setup: tuple[tuple[int, int], ...]
     recover_debug_port: bool = False
     image: ImageJob | None = None
 
 
-class SessionReport(StrictModel):
+@dataclass(frozen=True)
+class SessionReport:
     """What a session found.
 
     Attributes:
@@ -124,8 +128,32 @@ class SessionReport(StrictModel):
     outcome: Outcome
     stage: SessionStage
     reason: str = ""
-    facts: dict[str, JsonValue] = Field(default_factory=dict)
-    registers: dict[str, int] = Field(default_factory=dict)
+    facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    registers: Mapping[str, int] = dataclasses.field(default_factory=dict)
     pc: int | None = None
     wrote_flash: bool = False
     is_released: bool = True
+
+
+def to_json(message: SessionJob | SessionReport) -> str:
+    """Gives the text of a job or a report."""
+    return json.dumps(dataclasses.asdict(message), indent=2)
+
+
+def read_job(text: str) -> SessionJob:
+    """Reads a job."""
+    tree = json.loads(text)
+    image = tree.pop("image")
+    return SessionJob(**tree, image=None if image is None else ImageJob(**image))
+
+
+def read_report(text: str) -> SessionReport:
+    """Reads a report.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    try:
+        return SessionReport(**json.loads(text))
+    except TypeError as error:
+        raise ValueError(str(error)) from error

@@ -12,16 +12,26 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, cast, get_args
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from runners.child_process import run_with_deadline
 from runners.device.board_state import BoardState
 from runners.device.boards import Board
-from runners.device.job import STAGE_NAME, ImageJob, Outcome, SessionJob, SessionReport
+from runners.device.job import (
+    STAGE_NAME,
+    ImageJob,
+    Outcome,
+    SessionJob,
+    SessionReport,
+    SessionStage,
+    read_report,
+    to_json,
+)
 
 _LOAD_BYTES_PER_S: Final = 20_000
 _POWER_COMMAND_S: Final = 60.0
@@ -125,15 +135,15 @@ def _job(board: Board, image: ImageJob | None, rung: Rung) -> SessionJob:
     return SessionJob(
         probe=board.probe,
         target=board.target,
-        pack=board.pack,
+        pack=None if board.pack is None else str(board.pack),
         frequency_hz=max(board.frequency_hz // rung.frequency_divisor, 1000),
         connect="under-reset" if rung.is_under_reset else board.connect,
         reset=board.reset,
         reset_delay_s=board.reset_delay_s,
         start=board.start,
         core=board.core,
-        extensions=board.extensions,
-        setup=board.setup,
+        extensions=tuple(board.extensions),
+        setup=tuple((write.address, write.value) for write in board.setup),
         recover_debug_port=rung.recovers_debug_port,
         image=image,
     )
@@ -141,9 +151,10 @@ def _job(board: Board, image: ImageJob | None, rung: Rung) -> SessionJob:
 
 def _attempt(board: Board, job: SessionJob, folder: Path, lock: int) -> SessionReport:
     job_path, report_path = folder / "job.json", folder / "report.json"
-    job_path.write_text(job.model_dump_json(indent=2), "utf-8")
+    job_path.write_text(to_json(job), "utf-8")
     limit_s = _deadline_s(board, job.image)
     command = [sys.executable, "-m", "runners.device.session", str(job_path), str(report_path)]
+    command.append(str(os.getpid()))
     paths = [str(_PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     try:
@@ -156,8 +167,8 @@ def _attempt(board: Board, job: SessionJob, folder: Path, lock: int) -> SessionR
         )
     (folder / "session.log").write_text(end.stderr, "utf-8")
     try:
-        return SessionReport.model_validate_json(report_path.read_text("utf-8"))
-    except (OSError, ValidationError):
+        return read_report(report_path.read_text("utf-8"))
+    except (OSError, ValueError):
         return _without_report(folder, end.exit_code, limit_s, _last_line(end.stderr))
 
 
@@ -165,28 +176,31 @@ def _without_report(
     folder: Path, exit_code: int | None, limit_s: float, last_line: str
 ) -> SessionReport:
     """A session that hung in a driver, or was killed: what it means depends on how far it was."""
-    try:
-        stage = (folder / STAGE_NAME).read_text("utf-8")
-    except OSError:
-        stage = "find"
+    stage = _stage(folder)
     how = f"hung for {limit_s:g} s" if exit_code is None else f"ended with exit code {exit_code}"
-    is_running = stage in ("run", "read")
-    outcome: Outcome = "probe_lost" if is_running else "no_target"
+    outcome: Outcome = "probe_lost" if stage in ("run", "read") else "no_target"
     reason = f"the session {how} at stage {stage}"
-    return SessionReport.model_validate(
-        {
-            "outcome": outcome,
-            "stage": stage,
-            "reason": f"{reason}: {last_line}" if last_line else reason,
-            "is_released": False,
-        }
+    return SessionReport(
+        outcome=outcome,
+        stage=stage,
+        reason=f"{reason}: {last_line}" if last_line else reason,
+        is_released=False,
     )
+
+
+def _stage(folder: Path) -> SessionStage:
+    with suppress(OSError):
+        text = (folder / STAGE_NAME).read_text("utf-8")
+        for stage in get_args(SessionStage):
+            if text == stage:
+                return cast(SessionStage, stage)
+    return "find"
 
 
 def _deadline_s(board: Board, image: ImageJob | None) -> float:
     if image is None:
         return board.connect_timeout_s
-    size_bytes = image.path.stat().st_size + image.stimulus_path.stat().st_size
+    size_bytes = sum(Path(path).stat().st_size for path in (image.path, image.stimulus_path))
     return board.connect_timeout_s + image.timeout_s + size_bytes / _LOAD_BYTES_PER_S
 
 

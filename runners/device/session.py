@@ -5,7 +5,7 @@ A session of pyOCD changes the working directory, executes scripts that it finds
 for ever in a driver. So it runs in a child process with an empty project folder, whose parent has
 the deadline. The child ends with its parent.
 
-    python -m runners.device.session <job.json> <report.json>
+    python -m runners.device.session <job.json> <report.json> <process id of the parent>
 
 The folder of the report gets ``stage`` (where the session is), ``dump.bin`` (result struct and
 outputs) and ``markers.bin``.
@@ -42,6 +42,8 @@ from runners.device.job import (
     SessionJob,
     SessionReport,
     SessionStage,
+    read_job,
+    to_json,
 )
 
 _POLL_S = 0.01
@@ -132,9 +134,9 @@ class BoardSession:
             return "identified"
         self._enter("load")
         self._reset(target)
-        for write in self._job.setup:
-            target.write32(write.address, write.value)
-        segments = _segments(image.path)
+        for address, value in self._job.setup:
+            target.write32(address, value)
+        segments = _segments(Path(image.path))
         self._load(target, image, segments)
         self._enter("start")
         self._start(target, image)
@@ -159,11 +161,10 @@ class BoardSession:
         project = self._folder / "project"
         project.mkdir(exist_ok=True)
         self._enter("connect")
-        options = {
+        options: dict[str, object] = {
             "project_dir": str(project),
             "no_config": True,
             "target_override": job.target,
-            "pack": None if job.pack is None else str(job.pack),
             "frequency": job.frequency_hz,
             "connect_mode": job.connect,
             "reset.post_delay": job.reset_delay_s,
@@ -173,15 +174,21 @@ class BoardSession:
             "jlink.non_interactive": True,
             "jlink.power": False,  # the supply belongs to the bench, maybe with a meter in it
         }
-        self._session = Session(probe, options={k: v for k, v in options.items() if v is not None})
+        if job.pack is not None:
+            options["pack"] = job.pack
+        self._session = Session(probe, options=options)
         if job.recover_debug_port:
+            self._recover()
+            self._session = Session(probe, options=options)
+        self._session.open()
+
+    def _recover(self) -> None:
+        """Resets through the probe, without a debug port that answers; connecting shows what came of it."""
+        with suppress(*_ERRORS):
             self._session.open(init_board=False)
             self._session.target.dp.reset()
+        with suppress(*_ERRORS):
             self._session.close()
-            self._session = Session(
-                probe, options={k: v for k, v in options.items() if v is not None}
-            )
-        self._session.open()
 
     def _identify(self) -> Any:
         """A session that connected only in part has no breakpoints and no exception: look."""
@@ -242,7 +249,7 @@ class BoardSession:
                 raise _End("not_started", "the core does not take VTOR, SP and PC")
         # An old result must not look like a new one.
         target.write_memory_block8(image.result, [0] * image.result_bytes)
-        target.write_memory_block8(image.stimulus, list(image.stimulus_path.read_bytes()))
+        target.write_memory_block8(image.stimulus, list(Path(image.stimulus_path).read_bytes()))
         target.selected_core.invalidate_instruction_cache()
 
     def _verify(self, target: Any, segments: list[tuple[int, bytes]]) -> None:
@@ -356,9 +363,8 @@ def _means_busy(error: BaseException) -> bool:
     return any(word in text for word in _BUSY_WORDS)
 
 
-def _end_with_parent() -> None:
+def _end_with_parent(parent: int) -> None:
     """Ends this process group when the parent is gone: the board is nobody's any more."""
-    parent = os.getppid()
 
     def watch() -> NoReturn:
         while os.getppid() == parent:
@@ -371,13 +377,13 @@ def _end_with_parent() -> None:
 
 def main(arguments: list[str]) -> None:
     """Runs the session of a job file and writes its report."""
-    job_path, report_path = map(Path, arguments)
-    _end_with_parent()
+    job_path, report_path, parent = Path(arguments[0]), Path(arguments[1]), int(arguments[2])
+    _end_with_parent(parent)
     logging.basicConfig(level=logging.WARNING)
-    job = SessionJob.model_validate_json(job_path.read_text("utf-8"))
+    job = read_job(job_path.read_text("utf-8"))
     report = BoardSession(job, report_path.parent.resolve()).run()
     partial = report_path.with_suffix(".partial")
-    partial.write_text(report.model_dump_json(indent=2), "utf-8")
+    partial.write_text(to_json(report), "utf-8")
     partial.replace(report_path)
 
 
