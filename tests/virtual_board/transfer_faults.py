@@ -33,12 +33,18 @@ def main() -> None:
     dump = Path(folder, DUMP_NAME)
     endings = []
     for position in range(int(last) + 1):
-        bench[name]["faults"] = {"error": ERRORS[position % len(ERRORS)], "error_at": position, "sessions": "all"}
+        bench[name]["faults"] = {
+            "error": ERRORS[position % len(ERRORS)],
+            "error_at": position,
+            "sessions": "all",
+        }
         Path(bench_path).write_text(json.dumps(bench), "utf-8")
         dump.unlink(missing_ok=True)
         report = BoardSession(job, Path(folder)).run()
         outputs = dump.read_bytes()[job.image.result_bytes :].hex() if dump.exists() else None
-        endings.append([report.outcome, report.stage, outputs, report.facts.get("hardware_breakpoints")])
+        endings.append(
+            [report.outcome, report.stage, outputs, report.facts.get("hardware_breakpoints")]
+        )
     sys.stdout.write(json.dumps(endings))
 
 

@@ -236,9 +236,8 @@ def test_a_hanging_probe_ends_at_the_deadline(virtual):
 
 
 def test_a_probe_lost_while_running_is_not_tried_again(virtual):
-    """The module hangs, so that most transfers of the session are polls of the running core."""
-    virtual.break_board("a", error="ProbeDisconnected", error_at=1100, error_count=1 << 30)
-    measurement, _ = measure(virtual.boards, body="hang")
+    virtual.break_board("a", is_lost_running=True)
+    measurement, _ = measure(virtual.boards)
     assert (measurement.status, measurement.evidence["outcome"]) == ("rig_bad", "probe_lost")
     assert len(measurement.evidence["attempts"]) == 1
     assert measurement.evidence["stage"] == "run"

@@ -39,7 +39,9 @@ def test_an_error_at_each_transfer(tmp_path, monkeypatch):
     assert good.status == "ok", good.reason
     job_path = kept / "session0" / "job.json"
     job = read_job(job_path.read_text("utf-8"))
-    image = replace(job.image, path=str(kept / "image.elf"), stimulus_path=str(kept / "stimulus.bin"))
+    image = replace(
+        job.image, path=str(kept / "image.elf"), stimulus_path=str(kept / "stimulus.bin")
+    )
     job_path.write_text(to_json(replace(job, image=image, probe=job.probe)), "utf-8")
 
     endings = _endings(job_path, bench.virtual, tmp_path)
@@ -51,13 +53,18 @@ def test_an_error_at_each_transfer(tmp_path, monkeypatch):
         else:
             assert (outcome in BEFORE_RUNNING, outputs) == (True, None), (position, outcome, stage)
     # pyOCD overcomes some errors by itself; a session that ended had a core with all its breakpoints.
-    assert {breakpoints for outcome, _, _, breakpoints in endings if outcome == "ended"} == {endings[0][3]}
+    assert {breakpoints for outcome, _, _, breakpoints in endings if outcome == "ended"} == {
+        endings[0][3]
+    }
     assert len({outcome for outcome, *_ in endings}) > 1
 
 
 def _endings(job: Path, bench: Path, folder: Path) -> list[list]:
     script = REPOSITORY / "tests" / "virtual_board" / "transfer_faults.py"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY), os.environ["PYTHONPATH"]])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(REPOSITORY), os.environ["PYTHONPATH"]]),
+    }
     done = subprocess.run(
         [sys.executable, script, job, bench, folder, str(POSITIONS)],
         env=environment, capture_output=True, text=True, timeout=300, check=False,

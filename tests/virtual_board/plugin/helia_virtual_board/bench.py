@@ -26,6 +26,7 @@ class Faults:
         error_at: The transfer of a session that raises it, from 1; 0 for none.
         error_count: How many transfers raise it from there on.
         hangs_at: The transfer that never returns; 0 for none.
+        is_lost_running: The probe vanishes as soon as a loaded image runs.
         is_busy: Opening the probe fails as if another process had it.
         needs_reset_line: Nothing answers unless the reset line is pulled while connecting.
         corrupts: Address of a byte that changes when the core starts.
@@ -37,6 +38,7 @@ class Faults:
     error_at: int = 0
     error_count: int = 1
     hangs_at: int = 0
+    is_lost_running: bool = False
     is_busy: bool = False
     needs_reset_line: bool = False
     corrupts: int | None = None

@@ -94,6 +94,10 @@ class Core:
         self._comparators = [0] * N_BREAKPOINTS
         self._power_on()
 
+    @property
+    def is_halted(self) -> bool:
+        return self._is_halted
+
     def _power_on(self) -> None:
         self._is_halted = True
         self._is_dead = False

@@ -22,6 +22,7 @@ CSW, TAR, DRW, BASE, IDR = 0x00, 0x04, 0x0C, 0xF8, 0xFC
 ROM_BASE = 0xE00FF003
 PLAIN_WORDS = 0x12  # CSW: words, address counts up
 DP_IDR, DP_CTRL_STAT, DP_SELECT = 0x0, 0x4, 0x8
+IMAGE_BYTES = 1024  # more than connecting and a reset write
 VENDOR = "QEMU virtual board"
 
 
@@ -65,7 +66,7 @@ class VirtualProbe(DebugProbe):
         self._protocol = None
         self._select = self._ctrl_stat = self._tar = 0
         self._csw = self._model.csw
-        self._transfers = 0
+        self._transfers = self._loaded_bytes = 0
 
     @classmethod
     def get_all_connected_probes(cls, unique_id=None, is_explicit=False):
@@ -96,7 +97,7 @@ class VirtualProbe(DebugProbe):
         self._faults = self._all_faults.in_session(next_session(self._name))
         if self._faults.is_busy:
             raise exceptions.ProbeError("Resource busy")
-        self._transfers = 0
+        self._transfers = self._loaded_bytes = 0
         self._machine.start()
         atexit.register(self._machine.stop)
         self._core = Core(self._machine)
@@ -143,6 +144,8 @@ class VirtualProbe(DebugProbe):
             raise getattr(exceptions, faults.error)("injected")
         if faults.hangs_at and self._transfers >= faults.hangs_at:
             time.sleep(3600)
+        if faults.is_lost_running and self._loaded_bytes >= IMAGE_BYTES and not self.core.is_halted:
+            raise exceptions.ProbeDisconnected("the probe has vanished")
         if faults.needs_reset_line and self._transfers == 1 and not self.core.is_held_in_reset:
             self._faults = Faults(error="TransferTimeoutError", error_at=1, error_count=1 << 30)
             raise exceptions.TransferTimeoutError("nothing answers")
@@ -157,6 +160,7 @@ class VirtualProbe(DebugProbe):
 
     def write(self, address: int, data: bytes) -> None:
         self.core.write(address, data)
+        self._loaded_bytes += len(data)
         target = self._faults.corrupts
         if target is not None and address <= target < address + len(data):
             old = self.core.read(target, 1)[0]
