@@ -61,15 +61,14 @@ def test_a_board_that_fails_half_the_time_changes_no_plan(
         record.plan_key: record.measurement.best_cycles for record in records(tmp_path / "healthy")
     }
     found = records(tmp_path / "shaky")
-    good = [record for record in found if record.measurement.status == "ok"]
-    bad = [record.measurement for record in found if record.measurement.status != "ok"]
-    for record in good:
+    assert {record.measurement.status for record in found} == {"ok"}
+    assert sum(record.attempts for record in found) > len(
+        found
+    )  # what board a lost was measured again
+    for record in found:
         if record.plan_key in counted:
             assert abs(record.measurement.best_cycles - counted[record.plan_key]) <= TICKS_APART
-    assert {record.measurement.evidence["board"] for record in good} == {"a", "b"}
-    assert {(lost.status, lost.evidence["board"], lost.evidence["outcome"]) for lost in bad} == {
-        ("rig_bad", "a", "probe_lost")
-    }
+    assert {record.measurement.evidence["board"] for record in found} == {"a", "b"}
     for board in load_boards(bench.boards).values():
         assert BoardState(board.probe).holder() is None
         assert BoardState(board.probe).quarantine() is None
