@@ -104,6 +104,7 @@ def run_campaign(
         config.runner.name,
         clock_mhz=config.runner.clock_mhz,
         boards=config.runner.boards,
+        kernels=config.runner.kernels,
     )
     context = TrialContext(
         config=config.convert,

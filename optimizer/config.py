@@ -21,6 +21,7 @@ from helia_aot.config.problems import problems_of
 from helia_aot.errors import ConfigError, Problem
 from helia_aot.optimization.budgets import BUDGETS
 from optimizer.samplers import SamplerName
+from runners.kernel_library import KernelLibrary
 from runners.registry import NEED_BOARDS, RUNNERS
 
 OBJECTIVES: Final = ("cycles",)
@@ -49,6 +50,10 @@ class RunnerConfig(StrictModel):
         "simulator", description="Name of the runner"
     )
     boards: Path | None = Field(None, description="Board file of the runner device")
+    kernels: KernelLibrary | None = Field(
+        None,
+        description="A kernel library to link; needs convert.module.kernels external. null for the bundled one",
+    )
     clock_mhz: int | None = Field(
         None, gt=0, description="One of the platform's speeds; null for the lowest"
     )

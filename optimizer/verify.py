@@ -110,6 +110,7 @@ class _Verification:
             settings.name,
             clock_mhz=settings.clock_mhz,
             boards=settings.boards,
+            kernels=settings.kernels,
         )
         self._checks: list[VerifyCheck] = []
 

@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from runners.failure import CandidateFailure
 from runners.image import Image, read_image
+from runners.kernel_library import ARCHIVE_NAME, LibraryFiles, check_dialect
 from runners.layout import (
     ImageLayout,
     constant_section,
@@ -86,6 +87,19 @@ class BuildResult:
     compiled: int
 
 
+@dataclass(frozen=True)
+class BuildOptions:
+    """How images of a runner differ from the usual.
+
+    Attributes:
+        defines: Macros that the firmware is compiled with.
+        library: A kernel library for modules that come without their kernels.
+    """
+
+    defines: tuple[str, ...] = ()
+    library: LibraryFiles | None = None
+
+
 def compiler_flags(core: str) -> dict[str, str]:
     """Gives the flags of each part of an image, for the record.
 
@@ -109,7 +123,7 @@ class Builder:
         core: str,
         layout: ImageLayout,
         done_source: str,
-        defines: tuple[str, ...] = (),
+        options: BuildOptions | None = None,
     ) -> None:
         """Makes a builder.
 
@@ -118,13 +132,20 @@ class Builder:
             core: A key of :data:`CORE_FLAGS`.
             layout: Where the parts go.
             done_source: Firmware source that ends a run on this kind of target.
-            defines: Macros that the firmware is compiled with.
+            options: What else; None is nothing.
+
+        Raises:
+            RunnerError: If the library does not have the calls that modules make.
         """
         self._tool = compiler
         self._core = core
         self._layout = layout
         self._done_source = done_source
-        self._defines = defines
+        options = options or BuildOptions()
+        self._defines = options.defines
+        self._library = options.library
+        if self._library is not None:
+            check_dialect(self._library, compiler, (*CORE_FLAGS[core], *_COMMON_FLAGS))
         self._compiler = Compiler(compiler, ObjectCache(cache_directory() / "objects"))
 
     def build(self, module: Module, directory: Path) -> BuildResult:
@@ -139,14 +160,17 @@ class Builder:
         Raises:
             CandidateFailure: If it does not compile or does not fit.
         """
-        sources = self._sources(module)
-        compiled = self._compiler.compile(sources, self._source_tree(module), directory)
-        self._link([source.object_path for source in sources], directory)
+        sources, library = self._sources(module), self._library_sources()
+        tree = self._source_tree(module)
+        compiled = self._compiler.compile(sources, tree, directory)
+        compiled += self._compile_library(library, directory)
+        self._link([source.object_path for source in (*sources, *library)], directory)
         return BuildResult(read_image(directory / _IMAGE, self._layout), compiled)
 
     def _source_tree(self, module: Module) -> dict[str, bytes]:
         tree = {f"module/{file.path}": file.content for file in module.files}
         tree.update(_firmware_files((*_FIRMWARE_SOURCES, *_FIRMWARE_HEADERS, self._done_source)))
+        tree.update(self._library.tree if self._library else {})
         tree[_CONSTANTS] = render_constants(module.constant_blobs, self._layout).encode()
         for index, blob in enumerate(module.constant_blobs):
             tree[_blob_path(index)] = blob.data
@@ -157,25 +181,58 @@ class Builder:
     def _sources(self, module: Module) -> list[Source]:
         common = (*CORE_FLAGS[self._core], *_COMMON_FLAGS, *_REPRODUCIBLE_FLAGS)
         constants = f"src/{module.prefix}_constants.c"
+        library_flags = self._library_flags(module.prefix)
         sources: list[Source] = []
         for file in module.files:
             if not file.path.endswith(".c") or file.path == constants:
                 continue
             group = "kernels" if file.path.startswith("kernels/") else "module"
-            flags = _KERNEL_FLAGS if group == "kernels" else _MODULE_FLAGS
+            flags = _KERNEL_FLAGS if group == "kernels" else (*_MODULE_FLAGS, *library_flags)
             headers = () if group == "kernels" else (_PLACEMENT_HEADER,)
             sources.append(
                 Source(f"module/{file.path}", _object(group, file.path), (*common, *flags), headers)
             )
         defines = tuple(f"-D{name}" for name in self._defines)
-        firmware_flags = (*common, *_FIRMWARE_FLAGS, *defines, "-Imodule/includes-api")
+        firmware_flags = (
+            *(*common, *_FIRMWARE_FLAGS, *defines, "-Imodule/includes-api"),
+            *library_flags,
+        )
         for name in (*_FIRMWARE_SOURCES, self._done_source):
             sources.append(Source(f"firmware/{name}", _object("firmware", name), firmware_flags))
         sources.append(Source(_CONSTANTS, _object("module", _CONSTANTS), common, cached=False))
         return sources
 
+    def _library_flags(self, prefix: str) -> tuple[str, ...]:
+        if self._library is None:
+            return ()
+        version = f"-D{prefix.upper()}_NS_CMSIS_NN_VERSION={self._library.version_number}"
+        return (*self._library.include_flags, version)
+
+    def _compile_library(self, sources: list[Source], directory: Path) -> int:
+        """Compiles the user's library, whose errors are not those of a candidate."""
+        if self._library is None:
+            return 0
+        try:
+            return self._compiler.compile(sources, self._library.tree, directory)
+        except CandidateFailure as failure:
+            reason = f"the kernel library: {failure.reason}"
+            raise CandidateFailure("rig_bad", "build", reason, failure.evidence) from failure
+
+    def _library_sources(self) -> list[Source]:
+        if self._library is None:
+            return []
+        common = (*CORE_FLAGS[self._core], *_COMMON_FLAGS, *_REPRODUCIBLE_FLAGS)
+        flags = (*common, *_KERNEL_FLAGS, *self._library.include_flags)
+        return [
+            Source(path, f"objects/kernels/{index}_{Path(path).stem}.o", flags)
+            for index, path in enumerate(self._library.sources)
+        ]
+
     def _link(self, objects: list[str], directory: Path) -> None:
         (directory / _LINKER_SCRIPT).write_text(render_linker_script(self._layout), "utf-8")
+        if self._library is not None and self._library.archive is not None:
+            objects = [*objects, ARCHIVE_NAME]
+            (directory / ARCHIVE_NAME).write_bytes(self._library.archive)
         flags = (*CORE_FLAGS[self._core], "-mthumb", *_LINK_FLAGS, f"-Wl,-T,{_LINKER_SCRIPT}")
         command: list[str | Path] = [self._tool.path, *flags, *objects, "-o", _IMAGE]
         stderr = run_tool(command, directory, "the link")

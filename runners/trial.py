@@ -30,7 +30,12 @@ _FIXED_WINDOWS = 2  # the empty one and the one with callbacks
 
 
 def check_request(
-    platform: Platform, conversion: Conversion, stimulus: Stimulus, settings: MeasureSettings
+    platform: Platform,
+    conversion: Conversion,
+    stimulus: Stimulus,
+    settings: MeasureSettings,
+    *,
+    has_library: bool,
 ) -> None:
     """Passes only what a runner can measure.
 
@@ -39,6 +44,7 @@ def check_request(
         conversion: What is to be measured.
         stimulus: Its inputs.
         settings: How.
+        has_library: Whether the runner has a kernel library of the user's.
 
     Raises:
         RunnerError: If platform, stimulus or settings are not for the runner; carries every problem.
@@ -48,14 +54,13 @@ def check_request(
         problems.append(
             Problem("platform", f"the module is for another platform than {platform.name}")
         )
-    if not any(file.path.startswith("kernels/") for file in conversion.module.files):
-        problems.append(
-            Problem(
-                "module.kernels",
-                "the module comes without its kernels",
-                "set module.kernels to bundled",
-            )
-        )
+    is_bundled = any(file.path.startswith("kernels/") for file in conversion.module.files)
+    if not is_bundled and not has_library:
+        advice = "set module.kernels to bundled, or name a library with runner.kernels"
+        problems.append(Problem("module.kernels", "the module comes without its kernels", advice))
+    if is_bundled and has_library:
+        reason = "the module brings its own kernels, so the kernel library would not be measured"
+        problems.append(Problem("module.kernels", reason, "set module.kernels to external"))
     if not conversion.module.allocates_arenas:
         problems.append(
             Problem(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from helia_aot.errors import Problem
 from runners.base import MeasureSettings
-from runners.build import Builder, compiler_flags
+from runners.build import Builder, BuildOptions, compiler_flags
 from runners.device.board_state import BoardBusy, BoardState
 from runners.device.boards import Board, board_faults, load_boards
 from runners.device.counters import BoardCounts, CounterLimits, check_counter, read_counts
@@ -25,7 +25,7 @@ from runners.errors import RunnerError, ToolchainError
 from runners.failure import CandidateFailure, FailureStatus
 from runners.firmware_result import RESULT_BYTES, FirmwareResult, encode_stimulus
 from runners.image import Image
-from runners.kernel_library import kernel_library_version
+from runners.kernel_library import KernelLibrary, kernel_library_version, read_library
 from runners.measurement import (
     Measurement,
     MeasurementResult,
@@ -66,13 +66,21 @@ _BLAME: Mapping[str, FailureStatus] = {
 class DeviceRunner:
     """Measures modules for one platform on the boards that a board file has of it."""
 
-    def __init__(self, platform: Platform, *, boards: Path, clock_mhz: int | None = None) -> None:
+    def __init__(
+        self,
+        platform: Platform,
+        *,
+        boards: Path,
+        clock_mhz: int | None = None,
+        kernels: KernelLibrary | None = None,
+    ) -> None:
         """Makes the runner and finds its tools; no board is touched.
 
         Args:
             platform: What modules are converted for.
             boards: The board file. Boards of other platforms are left alone.
             clock_mhz: Takes only boards with this core clock; None takes all.
+            kernels: A kernel library to link in place of the bundled one.
 
         Raises:
             ConfigError: If the board file is not valid.
@@ -87,8 +95,10 @@ class DeviceRunner:
         self._counts_ticks = os.environ.get(TICKS_VARIABLE) == "1"
         defines = ("HELIA_DEVICE", *(("HELIA_COUNT_TIMER_TICKS",) if self._counts_ticks else ()))
         self._layout = self._board.layout(platform)
+        self._library = None if kernels is None else read_library(kernels)
+        options = BuildOptions(defines, self._library)
         self._builder = Builder(
-            self._compiler, platform.core, self._layout, "done_device.c", defines
+            self._compiler, platform.core, self._layout, "done_device.c", options
         )
         self._identity = self._find_identity()
 
@@ -113,7 +123,7 @@ class DeviceRunner:
             toolchain=self._compiler.version,
             toolchain_digest=self._compiler.digest,
             compiler_flags=compiler_flags(self._platform.core),
-            kernel_library=kernel_library_version(),
+            kernel_library=kernel_library_version(self._library),
             emulator=None,
         )
 
@@ -133,7 +143,13 @@ class DeviceRunner:
         Raises:
             RunnerError: If platform, stimulus or settings are not for this runner.
         """
-        check_request(self._platform, conversion, stimulus, settings)
+        check_request(
+            self._platform,
+            conversion,
+            stimulus,
+            settings,
+            has_library=self._library is not None,
+        )
         seconds: dict[str, float] = {}
         facts: dict[str, Any] = {}
         evidence: dict[str, Any] = {}

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from runners.base import MeasureSettings
-from runners.build import Builder, compiler_flags
+from runners.build import Builder, BuildOptions, compiler_flags
 from runners.errors import RunnerError
 from runners.failure import CandidateFailure
 from runners.firmware_result import MalformedResult, encode_stimulus
 from runners.image import Image
-from runners.kernel_library import kernel_library_version
+from runners.kernel_library import KernelLibrary, kernel_library_version, read_library
 from runners.measurement import (
     Measurement,
     MeasurementResult,
@@ -58,15 +58,23 @@ class SimulatorRunner:
     model and are never those of silicon.
     """
 
-    def __init__(self, platform: Platform, *, clock_mhz: int | None = None) -> None:
+    def __init__(
+        self,
+        platform: Platform,
+        *,
+        clock_mhz: int | None = None,
+        kernels: KernelLibrary | None = None,
+    ) -> None:
         """Makes the runner and finds its tools.
 
         Args:
             platform: What modules are converted for.
             clock_mhz: One of the platform's speeds; None takes the one of its memory figures.
+            kernels: A kernel library to link in place of the bundled one.
 
         Raises:
-            RunnerError: If the platform has no simulator, or not this clock.
+            RunnerError: If the platform has no simulator, or not this clock, or the kernel library
+                cannot be used.
             ToolchainError: If a tool is missing.
         """
         self._platform = platform
@@ -84,7 +92,14 @@ class SimulatorRunner:
         self._compiler = find_arm_compiler()
         self._emulator = find_emulator()
         self._plugin = build_plugin(cache_directory() / "plugin")
-        self._builder = Builder(self._compiler, platform.core, self._layout, "done_semihosting.c")
+        self._library = None if kernels is None else read_library(kernels)
+        self._builder = Builder(
+            self._compiler,
+            platform.core,
+            self._layout,
+            "done_semihosting.c",
+            BuildOptions(library=self._library),
+        )
         self._parameters = self._timing_parameters()
         self._identity = self._find_identity()
 
@@ -115,7 +130,7 @@ class SimulatorRunner:
             toolchain=self._compiler.version,
             toolchain_digest=self._compiler.digest,
             compiler_flags=compiler_flags(self._platform.core),
-            kernel_library=kernel_library_version(),
+            kernel_library=kernel_library_version(self._library),
             emulator=self._emulator.version,
         )
 
@@ -136,7 +151,13 @@ class SimulatorRunner:
             RunnerError: If platform, stimulus or settings are not for this runner.
         """
         module = conversion.module
-        check_request(self._platform, conversion, stimulus, settings)
+        check_request(
+            self._platform,
+            conversion,
+            stimulus,
+            settings,
+            has_library=self._library is not None,
+        )
         seconds: dict[str, float] = {}
         measurement = Measurement(status="unknown", stage="run", reason="not measured")
         outputs: tuple[NDArray[Any], ...] = ()
