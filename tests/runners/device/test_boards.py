@@ -5,15 +5,18 @@ import multiprocessing
 import os
 import signal
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import yaml
+from conftest import REPOSITORY
 from device_bench import board_entry
 
 from helia_aot.errors import ConfigError
 from helia_aot.platforms.registry import load_platform
 from runners.device.board_state import BoardBusy, BoardState, wait_until
-from runners.device.boards import load_boards
+from runners.device.boards import Board, load_boards
+from runners.device.job import Outcome
 
 PLATFORM = "apollo510_evb"
 
@@ -138,3 +141,16 @@ def test_a_damaged_note_still_sets_aside(state, tmp_path):
     state.set_aside("x")
     next((tmp_path / "state").glob("*.quarantine")).write_text("{")
     assert "cannot be read" in state.quarantine().reason
+
+
+def test_the_example_of_the_manual_is_valid(tmp_path):
+    manual = (REPOSITORY / "docs" / "boards.md").read_text("utf-8")
+    example = manual.split("```yaml\n", 1)[1].split("```", 1)[0]
+    (tmp_path / "boards.yaml").write_text(example, "utf-8")
+    assert list(load_boards(tmp_path / "boards.yaml")) == ["evb-a"]
+
+
+def test_the_manual_has_every_key_and_outcome():
+    manual = (REPOSITORY / "docs" / "boards.md").read_text("utf-8")
+    names = [*Board.model_fields, *(set(get_args(Outcome)) - {"ended", "identified"})]
+    assert [name for name in names if f"`{name}`" not in manual] == []
