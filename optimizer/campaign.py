@@ -8,6 +8,7 @@ where the last one stopped.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -174,9 +175,9 @@ def start_executor(
             [Problem("ray", str(error))],
             next_step="pip install 'helia-search[search]', or run in this process with --workers 0",
         ) from error
-    workers = slots if config.ray.workers == "auto" else config.ray.workers
-    if slots is not None and workers is not None:
-        workers = min(workers, slots)
+    workers = None if config.ray.workers == "auto" else config.ray.workers
+    if slots is not None and config.ray.address is None:
+        workers = min(workers or len(os.sched_getaffinity(0)), slots)
     return RayExecutor(context, workers=workers, address=config.ray.address)
 
 

@@ -94,7 +94,7 @@ class BoardState:
             BoardBusy: Somebody else still has it.
             RunnerError: The lock file cannot be opened.
         """
-        descriptor = self._open_lock()
+        descriptor = self._open("lock")
         try:
             self._wait_for_lock(descriptor, wait_s)
             holder = {"pid": os.getpid(), "job": job, "started": _now()}
@@ -107,9 +107,23 @@ class BoardState:
         finally:
             os.close(descriptor)
 
+    def claim_home(self) -> int | None:
+        """Makes the board the home of one runner, until the descriptor given is closed.
+
+        Returns:
+            A file descriptor; None if the board is another runner's home.
+        """
+        descriptor = self._open("home")
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        return descriptor
+
     def holder(self) -> Holder | None:
         """Gives who holds the board now; None if nobody does."""
-        descriptor = self._open_lock()
+        descriptor = self._open("lock")
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -163,10 +177,10 @@ class BoardState:
         except OSError as error:
             raise _unusable(error) from error
 
-    def _open_lock(self) -> int:
+    def _open(self, kind: str) -> int:
         try:
             descriptor = os.open(
-                self._path("lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, _SHARED_FILE
+                self._path(kind), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, _SHARED_FILE
             )
         except OSError as error:
             raise _unusable(error) from error

@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,6 +19,7 @@ from runners.device.boards import Board, board_faults, load_boards
 from runners.device.counters import BoardCounts, CounterLimits, check_counter, read_counts
 from runners.device.job import DUMP_NAME, MARKERS_NAME, ImageJob, SessionReport
 from runners.device.ladder import Climb, climb
+from runners.device.pool import BoardPool
 from runners.errors import RunnerError, ToolchainError
 from runners.failure import CandidateFailure, FailureStatus
 from runners.firmware_result import RESULT_BYTES, FirmwareResult, encode_stimulus
@@ -53,7 +52,6 @@ counter, so without it each measurement there ends as ``rig_bad``; and no other 
 VIRTUAL_VENDOR: Final = "QEMU virtual board"
 """What the probe of a virtual board says that it is."""
 
-_POLL_S = 0.05
 _BLAME: Mapping[str, FailureStatus] = {
     "faulted": "plan_bad",
     "stopped": "plan_bad",
@@ -88,8 +86,9 @@ class DeviceRunner:
             ToolchainError: If the compiler or pyOCD is missing.
         """
         self._platform = platform
-        self._boards = _pool(load_boards(boards), platform, clock_mhz, boards)
-        self._board = next(iter(self._boards.values()))
+        pool = _boards_of(load_boards(boards), platform, clock_mhz, boards)
+        self._pool = BoardPool(pool)
+        self._board = next(iter(pool.values()))
         self._compiler = find_arm_compiler()
         _check_pyocd()
         self._counts_ticks = os.environ.get(TICKS_VARIABLE) == "1"
@@ -108,7 +107,7 @@ class DeviceRunner:
 
     def slots(self) -> int:
         """Gives the number of boards."""
-        return len(self._boards)
+        return len(self._pool)
 
     def _find_identity(self) -> RunnerIdentity:
         rig = self._board.rig_digest()[:16]
@@ -130,7 +129,7 @@ class DeviceRunner:
     def measure(
         self, conversion: Conversion, stimulus: Stimulus, settings: MeasureSettings
     ) -> MeasurementResult:
-        """Builds a converted module, runs it on the first free board and counts cycles.
+        """Builds a converted module, runs it on a free board and counts cycles.
 
         Args:
             conversion: What to measure.
@@ -221,9 +220,10 @@ class DeviceRunner:
 
     def _run(self, job: ImageJob, what: str, directory: Path, evidence: dict[str, Any]) -> Climb:
         try:
-            with take_board(self._boards, what) as (name, board, lock):
-                evidence["board"] = name
-                climbed = climb(board, job, directory, lock=lock, state=BoardState(board.probe))
+            with self._pool.take(what) as taken:
+                evidence["board"] = taken.name
+                state = BoardState(taken.board.probe)
+                climbed = climb(taken.board, job, directory, lock=taken.lock, state=state)
         except BoardBusy as error:
             raise CandidateFailure("rig_bad", "run", str(error), {"outcome": "busy"}) from error
         evidence["attempts"] = list(climbed.attempts)
@@ -262,49 +262,6 @@ class DeviceRunner:
         check_counter(result, counts, limits)
         outputs = decode_outputs(result.outputs, module.outputs)
         return _ok_measurement(module, result, counts, outputs), outputs
-
-
-@contextmanager
-def take_board(boards: Mapping[str, Board], what: str) -> Iterator[tuple[str, Board, int]]:
-    """Holds the first free board of a pool that is not set aside.
-
-    Args:
-        boards: The pool by name.
-        what: For what; others see it.
-
-    Returns:
-        Name, board and the lock's file descriptor.
-
-    Raises:
-        BoardBusy: All fit boards stayed in use for the longest of their ``lock_wait_s``.
-        CandidateFailure: ``rig_bad``, if all are set aside.
-    """
-    end = time.monotonic() + max(board.lock_wait_s for board in boards.values())
-    while True:
-        notes = {name: BoardState(board.probe).quarantine() for name, board in boards.items()}
-        fit = {name: board for name, board in boards.items() if notes[name] is None}
-        if not fit:
-            reasons = {name: note.reason for name, note in notes.items() if note is not None}
-            text = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
-            raise CandidateFailure(
-                "rig_bad", "run", f"all boards are set aside: {text}", {"outcome": "quarantined"}
-            )
-        busy: BoardBusy | None = None
-        for name, board in fit.items():
-            holding = BoardState(board.probe).locked(what, wait_s=0)
-            try:
-                lock = holding.__enter__()
-            except BoardBusy as error:
-                busy = error
-                continue
-            try:
-                yield name, board, lock
-            finally:
-                holding.__exit__(None, None, None)
-            return
-        if busy is not None and time.monotonic() > end:
-            raise busy
-        time.sleep(_POLL_S)
 
 
 def session_failure(report: SessionReport, image: Image) -> CandidateFailure:
@@ -355,7 +312,7 @@ def _ok_measurement(
     )
 
 
-def _pool(
+def _boards_of(
     boards: Mapping[str, Board], platform: Platform, clock_mhz: int | None, path: Path
 ) -> dict[str, Board]:
     """Gives the boards of a platform; they must count the same."""
