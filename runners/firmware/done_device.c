@@ -40,21 +40,31 @@ static void each_data_line(volatile uint32_t *operation)
     __asm volatile("dsb\n isb" ::: "memory");
 }
 
-uint32_t helia_enable_caches(void)
+/*
+ * The host has written behind the caches: what a bootloader left in them is of no use, and must not be written back.
+ * The stack is in tightly coupled memory, so none of it is lost.
+ */
+void helia_prepare_caches(void)
 {
     const uint32_t present = CLIDR & (CLIDR_INSTRUCTION | CLIDR_DATA);
-    if ((present & CLIDR_INSTRUCTION) != 0u && (CCR & CCR_IC) == 0u)
+    CCR &= ~(CCR_IC | CCR_DC);
+    __asm volatile("dsb\n isb" ::: "memory");
+    if ((present & CLIDR_INSTRUCTION) != 0u)
     {
         ICIALLU = 0;
         __asm volatile("dsb\n isb" ::: "memory");
         CCR |= CCR_IC;
     }
-    if ((present & CLIDR_DATA) != 0u && (CCR & CCR_DC) == 0u)
+    if ((present & CLIDR_DATA) != 0u)
     {
         each_data_line(&DCISW);
         CCR |= CCR_DC;
     }
     __asm volatile("dsb\n isb" ::: "memory");
+}
+
+uint32_t helia_caches_on(void)
+{
     return ((CCR & CCR_IC) != 0u ? HELIA_CACHE_INSTRUCTION : 0u) | ((CCR & CCR_DC) != 0u ? HELIA_CACHE_DATA : 0u);
 }
 
@@ -66,7 +76,11 @@ static void clean_data_cache(void)
     }
 }
 #else
-uint32_t helia_enable_caches(void)
+void helia_prepare_caches(void)
+{
+}
+
+uint32_t helia_caches_on(void)
 {
     return 0;
 }

@@ -28,7 +28,11 @@ static void write_block(uint32_t file, const void *data, uint32_t size_bytes)
 }
 
 /* QEMU has no caches, and the timing model has its own on. */
-uint32_t helia_enable_caches(void)
+void helia_prepare_caches(void)
+{
+}
+
+uint32_t helia_caches_on(void)
 {
     return 0;
 }

@@ -61,8 +61,11 @@ bool helia_stack_guard_intact(void);
 
 /* Defined by done_*.c. */
 
-/** Turns the core's caches on where the target needs it; gives the HELIA_CACHE_* bits of those that are on. */
-uint32_t helia_enable_caches(void);
+/** Empties the core's caches and turns them on where the target needs it; before anything else is in memory. */
+void helia_prepare_caches(void);
+
+/** Gives the HELIA_CACHE_* bits of the core's caches that are on. */
+uint32_t helia_caches_on(void);
 
 /** Ends the run; does not return. */
 __attribute__((noreturn, noinline)) void helia_done(void);

@@ -252,7 +252,7 @@ static void check_guards(uint32_t stimulus_crc32)
 int main(void)
 {
     begin_result();
-    helia_result.caches = helia_enable_caches();
+    helia_result.caches = helia_caches_on();
     start_counter();
     build_crc_table();
     const helia_stimulus_header_t *settings = checked_stimulus();

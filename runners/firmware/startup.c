@@ -118,6 +118,7 @@ __attribute__((noreturn, used)) void helia_start(void)
     CCR |= CCR_LOB | CCR_BP;
     __asm volatile("dsb\n isb");
 #endif
+    helia_prepare_caches();
     paint_stack();
     init_memories();
     main();
