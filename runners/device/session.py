@@ -66,6 +66,7 @@ _ERRORS: tuple[type[BaseException], ...] = (
     OSError,
     ValueError,
     KeyError,
+    TypeError,
     AssertionError,
     RuntimeError,
     AttributeError,
@@ -220,15 +221,19 @@ class BoardSession:
             raise _End("no_target", "the core does not halt after a reset")
 
     def _load(self, target: Any, image: ImageJob, segments: list[tuple[int, bytes]]) -> None:
+        """Flash first: its algorithm runs in RAM that segments may go to."""
         loader = MemoryLoader(self._session)
+        in_ram = []
         for address, data in segments:
             if any(start <= address < end for start, end in image.flash):
                 loader.add_data(address, list(data))
                 self._wrote_flash = True
             else:
-                target.write_memory_block8(address, list(data))
+                in_ram.append((address, data))
         if self._wrote_flash:
             loader.commit()
+        for address, data in in_ram:
+            target.write_memory_block8(address, list(data))
 
     def _start(self, target: Any, image: ImageJob) -> None:
         if self._job.start == "reset":

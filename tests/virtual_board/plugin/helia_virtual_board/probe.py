@@ -16,6 +16,7 @@ from pyocd.probe.debug_probe import DebugProbe
 
 from helia_virtual_board.bench import Faults, VirtualBoard, next_session, virtual_boards
 from helia_virtual_board.core import Core
+from helia_virtual_board.flash_target import register
 from helia_virtual_board.machine import MODELS, Machine
 
 CSW, TAR, DRW, BASE, IDR = 0x00, 0x04, 0x0C, 0xF8, 0xFC
@@ -256,6 +257,7 @@ class VirtualProbePlugin(Plugin):
         return bool(virtual_boards())
 
     def load(self):
+        register()
         return VirtualProbe
 
     @property
