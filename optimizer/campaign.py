@@ -8,6 +8,7 @@ where the last one stopped.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -125,7 +126,11 @@ def run_campaign(
     )
     task = SearchTask(space, tuple(config.objectives), config.limits)
     create = runner_factory or partial(
-        create_runner, config.runner.name, clock_mhz=config.runner.clock_mhz
+        create_runner,
+        config.runner.name,
+        clock_mhz=config.runner.clock_mhz,
+        boards=config.runner.boards,
+        kernels=config.runner.kernels,
     )
     context = TrialContext(
         config=limited,
@@ -140,11 +145,12 @@ def run_campaign(
         compiler_sha256=compiler_sha256(),
         uses_cache=config.measurement_cache,
     )
+    runner = create(auto.platform)
     identity = campaign_identity(
         config,
         baseline=auto.plan,
         space=space,
-        runner=create(auto.platform).identity(),
+        runner=runner.identity(),
         stimulus=context.stimulus,
     )
     folder = _make_folder(config.out_path)
@@ -154,7 +160,7 @@ def run_campaign(
     with Ledger.open(ledger_path, identity) as ledger:
         _report_opening(ledger, space, progress)
         write_atomically(folder / SPACE_NAME, space.to_json())
-        start = create_executor or partial(start_executor, config)
+        start = create_executor or partial(start_executor, config, slots=runner.slots())
         with closing(DeferredExecutor(partial(start, context))) as executor:
             search = Search(
                 task,
@@ -205,8 +211,16 @@ def _with_cache(
     return CachedExecutor(executor, cache=cache, identity=identity, progress=progress)
 
 
-def start_executor(config: CampaignConfig, context: TrialContext) -> Executor:
-    """Starts what ``config.ray`` asks for; Ray is imported only when it is used."""
+def start_executor(
+    config: CampaignConfig, context: TrialContext, *, slots: int | None = None
+) -> Executor:
+    """Starts what ``config.ray`` asks for; Ray is imported only when it is used.
+
+    Args:
+        config: The campaign.
+        context: What the evaluations share.
+        slots: Most evaluations that the runner can do side by side; None for no limit.
+    """
     if config.ray.workers == 0:
         return SerialExecutor(context)
     try:
@@ -218,6 +232,8 @@ def start_executor(config: CampaignConfig, context: TrialContext) -> Executor:
             next_step="pip install 'helia-search[search]', or run in this process with --workers 0",
         ) from error
     workers = None if config.ray.workers == "auto" else config.ray.workers
+    if slots is not None and config.ray.address is None:
+        workers = min(workers or len(os.sched_getaffinity(0)), slots)
     return RayExecutor(context, workers=workers, address=config.ray.address)
 
 

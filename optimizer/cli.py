@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from helia_aot.errors import HeliaError
+from optimizer.boards_cli import app as boards_app
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,6 +30,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+app.add_typer(boards_app)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
@@ -124,6 +127,9 @@ def measure(
     outputs: Annotated[
         Path | None, typer.Option(help="Where to write what the target computed (.npz).")
     ] = None,
+    boards: Annotated[
+        Path | None, typer.Option(help="A board file: measure on a board, not in the simulator.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Convert, build and measure one module; exit code 8 unless it ran and its outputs are right."""
@@ -132,7 +138,12 @@ def measure(
     from optimizer.console import measure_as_json, measure_parts
     from runners.measure import measure as measure_module
 
-    report = measure_module(load_measured_config(path), inputs_path=inputs, outputs_path=outputs)
+    report = measure_module(
+        load_measured_config(path),
+        inputs_path=inputs,
+        outputs_path=outputs,
+        boards=boards,
+    )
     if as_json:
         typer.echo(measure_as_json(report))
     else:
@@ -234,6 +245,9 @@ def doctor(
     platform: Annotated[
         str, typer.Option(help="A name of 'helia-aot platforms list'.")
     ] = "apollo510_evb",
+    boards: Annotated[
+        Path | None, typer.Option(help="A board file, whose boards are connected to as well.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what is installed and whether the runners work; exit code 8 if something is missing."""
@@ -241,7 +255,7 @@ def doctor(
 
     from optimizer.doctor import run_checks
 
-    checks = run_checks(platform)
+    checks = run_checks(platform, boards)
     if as_json:
         typer.echo(json.dumps([check.model_dump() for check in checks], indent=2))
     else:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from helia_aot.config.base import StrictModel
 from helia_aot.config.convert import (
@@ -23,7 +23,8 @@ from helia_aot.optimization.budgets import MEMORY_SUFFIX, budget_names, closest_
 from helia_aot.platforms.registry import load_platform
 from optimizer.quantities import CYCLES, UNMEASURED, counts_time, is_quantity
 from optimizer.samplers import SamplerName
-from runners.registry import RUNNERS
+from runners.kernel_library import KernelLibrary
+from runners.registry import NEED_BOARDS, RUNNERS
 from search_spaces.build import Grouping, SpaceSettings
 from search_spaces.presets import PresetName, load_preset
 from search_spaces.rules import GroupRule, SpaceRule
@@ -67,12 +68,25 @@ class RunnerConfig(StrictModel):
     name: Annotated[str, AfterValidator(_known_runner)] = Field(
         "simulator", description="Name of the runner"
     )
+    boards: Path | None = Field(None, description="Board file of the runner device")
+    kernels: KernelLibrary | None = Field(
+        None,
+        description="A kernel library to link; needs convert.module.kernels external. null for the bundled one",
+    )
     clock_mhz: int | None = Field(
         None, gt=0, description="One of the platform's speeds; null for the lowest"
     )
     warmups: int = Field(1, ge=0, description="Runs before the timed ones")
     repeats: int = Field(1, ge=1, description="Timed runs")
     timeout_s: float = Field(60.0, gt=0, description="Deadline of one run on the target, seconds")
+
+    @model_validator(mode="after")
+    def _boards_where_needed(self) -> RunnerConfig:
+        if self.name in NEED_BOARDS and self.boards is None:
+            raise ValueError(f"the runner {self.name} needs boards: the path of a board file")
+        if self.name not in NEED_BOARDS and self.boards is not None:
+            raise ValueError(f"the runner {self.name} has no boards; remove boards")
+        return self
 
 
 class SpaceConfig(StrictModel):

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from helia_aot.config.base import StrictModel
 from helia_aot.errors import HeliaError
 from helia_aot.platforms.registry import load_platform
-from runners.registry import RUNNERS, create_runner
+from runners.device.bench import check_board
+from runners.device.boards import load_boards
+from runners.registry import NEED_BOARDS, RUNNERS, create_runner
 
 PACKAGES = ("optuna", "ray", "scipy", "numpy", "pydantic", "tflite")
 
@@ -29,18 +32,24 @@ class Check(StrictModel):
     next_step: str = ""
 
 
-def run_checks(platform_name: str) -> tuple[Check, ...]:
-    """Gives one check for each package, and for each tool that the runners of a platform need.
+def run_checks(platform_name: str, boards: Path | None = None) -> tuple[Check, ...]:
+    """Gives one check for each package, each tool that a platform's runners need, and each board.
 
     A runner is asked for its identity, which finds the compiler and the emulator and builds the
     timing plugin.
 
+    Args:
+        platform_name: A platform.
+        boards: A board file; its boards are connected to. None leaves boards out.
+
     Raises:
-        ConfigError: There is no such platform.
+        ConfigError: There is no such platform, or the board file is not valid.
     """
     platform = load_platform(platform_name)
     checks = [_package(name) for name in PACKAGES]
     for name in RUNNERS:
+        if name in NEED_BOARDS:
+            continue
         try:
             identity = create_runner(name, platform).identity()
         except HeliaError as error:
@@ -58,10 +67,32 @@ def run_checks(platform_name: str) -> tuple[Check, ...]:
             for what, detail in found.items()
             if detail is not None
         ]
+    if boards is not None:
+        checks += _boards(boards)
     return tuple(checks)
 
 
-def _package(name: str) -> Check:
+def _boards(path: Path) -> list[Check]:
+    pyocd = _package("pyocd", extra="device")
+    if not pyocd.is_ok:
+        return [pyocd]
+    found = [check_board(name, board) for name, board in load_boards(path).items()]
+    advice = "see docs/boards.md for what each outcome means"
+    return [
+        pyocd,
+        *(
+            Check(
+                name=f"board {item.name}",
+                is_ok=item.is_ok,
+                detail=item.detail,
+                next_step="" if item.is_ok else advice,
+            )
+            for item in found
+        ),
+    ]
+
+
+def _package(name: str, extra: str = "search") -> Check:
     try:
         return Check(name=name, is_ok=True, detail=version(name))
     except PackageNotFoundError:
@@ -69,5 +100,5 @@ def _package(name: str) -> Check:
             name=name,
             is_ok=False,
             detail="not installed",
-            next_step="pip install 'helia-search[search]'",
+            next_step=f"pip install 'helia-search[{extra}]'",
         )

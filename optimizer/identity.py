@@ -53,7 +53,7 @@ def config_sha256(config: CampaignConfig) -> str:
     """Gives the SHA-256 over the settings that change what is built or how it is measured."""
     settings = {
         "convert": settings_without_locations(config.limited_convert),
-        "runner": config.runner.model_dump(mode="json", exclude={"timeout_s"}),
+        "runner": config.runner.model_dump(mode="json", exclude={"timeout_s", "boards", "kernels"}),
     }
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 

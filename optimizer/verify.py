@@ -106,7 +106,11 @@ class _Verification:
             warmups=settings.warmups, repeats=settings.repeats, timeout_s=settings.timeout_s
         )
         self._create = runner_factory or partial(
-            create_runner, settings.name, clock_mhz=settings.clock_mhz
+            create_runner,
+            settings.name,
+            clock_mhz=settings.clock_mhz,
+            boards=settings.boards,
+            kernels=settings.kernels,
         )
         self._checks: list[VerifyCheck] = []
 

@@ -63,6 +63,14 @@ class Runner(Protocol):
         """
         ...
 
+    def slots(self) -> int | None:
+        """Gives how many measurements can run side by side; None for as many as there are cores.
+
+        An executor starts at most so many workers. Each makes its own runner; runners of one pool of
+        boards share it.
+        """
+        ...
+
     def measure(
         self, conversion: Conversion, stimulus: Stimulus, settings: MeasureSettings
     ) -> MeasurementResult:

@@ -19,6 +19,7 @@ from pydantic import JsonValue
 from runners.cache_files import cache_directory
 from runners.failure import CandidateFailure
 from runners.image import Image, read_image
+from runners.kernel_library import ARCHIVE_NAME, LibraryFiles, check_dialect
 from runners.layout import (
     ImageLayout,
     constant_section,
@@ -65,7 +66,7 @@ _LINK_FLAGS = (
 )
 
 _FIRMWARE_SOURCES = ("main.c", "startup.c", "module_glue.c")
-_FIRMWARE_HEADERS = ("firmware.h", "result.h")
+_FIRMWARE_HEADERS = ("counters.h", "firmware.h", "result.h")
 _PLACEMENT_HEADER = "helia_placement.h"
 _GLUE_HEADER = "firmware/helia_module.h"
 _LINKER_SCRIPT = "image.ld"
@@ -89,6 +90,19 @@ class BuildResult:
     compiled: int
 
 
+@dataclass(frozen=True)
+class BuildOptions:
+    """How images of a runner differ from the usual.
+
+    Attributes:
+        defines: Macros that the firmware is compiled with.
+        library: A kernel library for modules that come without their kernels.
+    """
+
+    defines: tuple[str, ...] = ()
+    library: LibraryFiles | None = None
+
+
 def compiler_flags(core: str) -> dict[str, str]:
     """Gives the flags of each part of an image, for the record.
 
@@ -106,7 +120,14 @@ def compiler_flags(core: str) -> dict[str, str]:
 class Builder:
     """Builds images for one target; cheap to make, and safe beside others on the same cache."""
 
-    def __init__(self, compiler: Tool, core: str, layout: ImageLayout, done_source: str) -> None:
+    def __init__(
+        self,
+        compiler: Tool,
+        core: str,
+        layout: ImageLayout,
+        done_source: str,
+        options: BuildOptions | None = None,
+    ) -> None:
         """Makes a builder.
 
         Args:
@@ -114,11 +135,20 @@ class Builder:
             core: A key of :data:`CORE_FLAGS`.
             layout: Where the parts go.
             done_source: Firmware source that ends a run on this kind of target.
+            options: What else; None is nothing.
+
+        Raises:
+            RunnerError: If the library does not have the calls that modules make.
         """
         self._tool = compiler
         self._core = core
         self._layout = layout
         self._done_source = done_source
+        options = options or BuildOptions()
+        self._defines = options.defines
+        self._library = options.library
+        if self._library is not None:
+            check_dialect(self._library, compiler, (*CORE_FLAGS[core], *_COMMON_FLAGS))
         self._compiler = Compiler(compiler, ObjectCache(cache_directory() / OBJECTS))
 
     def build(self, module: Module, directory: Path, *, timeout_s: float = math.inf) -> BuildResult:
@@ -135,15 +165,17 @@ class Builder:
             CandidateFailure: If it does not compile or does not fit, or is late (``rig_bad``).
         """
         ends_s = time.monotonic() + timeout_s
-        sources = self._sources(module)
+        sources, library = self._sources(module), self._library_sources()
         tree = self._source_tree(module)
         compiled = self._compiler.compile(sources, tree, directory, ends_s=ends_s)
-        self._link([source.object_path for source in sources], directory, ends_s)
+        compiled += self._compile_library(library, directory, ends_s)
+        self._link([source.object_path for source in (*sources, *library)], directory, ends_s)
         return BuildResult(read_image(directory / _IMAGE, self._layout), compiled)
 
     def _source_tree(self, module: Module) -> dict[str, bytes]:
         tree = {f"module/{file.path}": file.content for file in module.files}
         tree.update(_firmware_files((*_FIRMWARE_SOURCES, *_FIRMWARE_HEADERS, self._done_source)))
+        tree.update(self._library.tree if self._library else {})
         tree[_CONSTANTS] = render_constants(module.constant_blobs, self._layout).encode()
         for index, blob in enumerate(module.constant_blobs):
             tree[_blob_path(index)] = blob.data
@@ -154,24 +186,58 @@ class Builder:
     def _sources(self, module: Module) -> list[Source]:
         common = (*CORE_FLAGS[self._core], *_COMMON_FLAGS, *_REPRODUCIBLE_FLAGS)
         constants = f"src/{module.prefix}_constants.c"
+        library_flags = self._library_flags(module.prefix)
         sources: list[Source] = []
         for file in module.files:
             if not file.path.endswith(".c") or file.path == constants:
                 continue
             group = "kernels" if file.path.startswith("kernels/") else "module"
-            flags = _KERNEL_FLAGS if group == "kernels" else _MODULE_FLAGS
+            flags = _KERNEL_FLAGS if group == "kernels" else (*_MODULE_FLAGS, *library_flags)
             headers = () if group == "kernels" else (_PLACEMENT_HEADER,)
             sources.append(
                 Source(f"module/{file.path}", _object(group, file.path), (*common, *flags), headers)
             )
-        firmware_flags = (*common, *_FIRMWARE_FLAGS, "-Imodule/includes-api")
+        defines = tuple(f"-D{name}" for name in self._defines)
+        firmware_flags = (
+            *(*common, *_FIRMWARE_FLAGS, *defines, "-Imodule/includes-api"),
+            *library_flags,
+        )
         for name in (*_FIRMWARE_SOURCES, self._done_source):
             sources.append(Source(f"firmware/{name}", _object("firmware", name), firmware_flags))
         sources.append(Source(_CONSTANTS, _object("module", _CONSTANTS), common, cached=False))
         return sources
 
+    def _library_flags(self, prefix: str) -> tuple[str, ...]:
+        if self._library is None:
+            return ()
+        version = f"-D{prefix.upper()}_NS_CMSIS_NN_VERSION={self._library.version_number}"
+        return (*self._library.include_flags, version)
+
+    def _compile_library(self, sources: list[Source], directory: Path, ends_s: float) -> int:
+        """Compiles the user's library, whose errors are not those of a candidate."""
+        if self._library is None:
+            return 0
+        try:
+            return self._compiler.compile(sources, self._library.tree, directory, ends_s=ends_s)
+        except CandidateFailure as failure:
+            reason = f"the kernel library: {failure.reason}"
+            raise CandidateFailure("rig_bad", "build", reason, failure.evidence) from failure
+
+    def _library_sources(self) -> list[Source]:
+        if self._library is None:
+            return []
+        common = (*CORE_FLAGS[self._core], *_COMMON_FLAGS, *_REPRODUCIBLE_FLAGS)
+        flags = (*common, *_KERNEL_FLAGS, *self._library.include_flags)
+        return [
+            Source(path, f"objects/kernels/{index}_{Path(path).stem}.o", flags)
+            for index, path in enumerate(self._library.sources)
+        ]
+
     def _link(self, objects: list[str], directory: Path, ends_s: float) -> None:
         (directory / _LINKER_SCRIPT).write_text(render_linker_script(self._layout), "utf-8")
+        if self._library is not None and self._library.archive is not None:
+            objects = [*objects, ARCHIVE_NAME]
+            (directory / ARCHIVE_NAME).write_bytes(self._library.archive)
         flags = (*CORE_FLAGS[self._core], "-mthumb", *_LINK_FLAGS, f"-Wl,-T,{_LINKER_SCRIPT}")
         command: list[str | Path] = [self._tool.path, *flags, *objects, "-o", _IMAGE]
         stderr = run_tool(command, directory, "the link", ends_s=ends_s)

@@ -9,7 +9,7 @@ import resource
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +34,12 @@ class Finished:
 
 
 def run_with_deadline(
-    command: Sequence[str | Path], directory: Path, *, timeout_s: float
+    command: Sequence[str | Path],
+    directory: Path,
+    *,
+    timeout_s: float,
+    environment: Mapping[str, str] | None = None,
+    inherited: Sequence[int] = (),
 ) -> Finished:
     """Runs a program in a process group of its own, and kills the group at the deadline.
 
@@ -44,6 +49,8 @@ def run_with_deadline(
         command: Program and arguments.
         directory: Its working directory.
         timeout_s: Seconds until the group is killed.
+        environment: Its environment; None gives it this process's.
+        inherited: File descriptors that it gets as well.
 
     Raises:
         OSError: If it cannot be started.
@@ -56,6 +63,8 @@ def run_with_deadline(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        env=environment,
+        pass_fds=tuple(inherited),
     )
     cpu_s: float | None = None
     exit_code: int | None = None

@@ -20,13 +20,19 @@ from runners.build import padded_bytes
 _STIMULUS_MAGIC = 0x534D5448
 _STIMULUS_VERSION = 1
 _RESULT_MAGIC = 0x53525448
-_RESULT_VERSION = 1
+_RESULT_VERSION = 2
 MAX_WINDOWS = 256
+EVENT_NAMES = ("instructions", "data_cache_refills", "mve_instructions", "backend_stall_cycles")
 
 _HEAD = struct.Struct("<4I2i20s11I")
 _FAULT = struct.Struct("<8I")
 _WINDOWS = struct.Struct(f"<I{MAX_WINDOWS}I")
-RESULT_BYTES = _HEAD.size + _FAULT.size + _WINDOWS.size
+_TICKS = struct.Struct(f"<{MAX_WINDOWS}I")
+_TAIL = struct.Struct(f"<3I{len(EVENT_NAMES)}I")
+RESULT_BYTES = _HEAD.size + _FAULT.size + _WINDOWS.size + _TICKS.size + _TAIL.size
+
+COUNTER_NAMES = ("none", "cyccnt", "timer")
+CACHE_NAMES = {1: "instruction", 2: "data"}
 
 STATUS_NAMES = (
     "ok",
@@ -57,7 +63,9 @@ class FirmwareResult:
     detail: int
     failed_operator: int
     build_id: bytes
-    counter_running: bool
+    counter: str
+    counter_check: int
+    counter_check_ticks: int
     n_operators: int
     runs: int
     differing_runs: int
@@ -65,6 +73,9 @@ class FirmwareResult:
     stack_used_bytes: int
     fault: dict[str, int]
     window_cycles: tuple[int, ...]
+    window_ticks: tuple[int, ...]
+    caches: tuple[str, ...]
+    events: dict[str, int]
     outputs: bytes
 
 
@@ -105,21 +116,25 @@ def parse_result(dump: bytes, *, build_id: bytes, output_bytes: int) -> Firmware
     if len(dump) != RESULT_BYTES + output_bytes:
         raise MalformedResult(f"{len(dump)} bytes, not {RESULT_BYTES + output_bytes}")
     magic, version, size, status, detail, failed_operator, image_id, *head = _HEAD.unpack_from(dump)
-    counter, _, n_operators, _, _, outputs_size, crc32, runs, differing, stack, used = head
+    counter, check, n_operators, _, _, outputs_size, crc32, runs, differing, stack, used = head
     if (magic, version, size) != (_RESULT_MAGIC, _RESULT_VERSION, RESULT_BYTES):
         raise MalformedResult(f"magic 0x{magic:08x}, version {version}, {size} bytes")
     if image_id != build_id:
         raise MalformedResult(
             f"it comes from another image: {image_id.hex()}, not {build_id.hex()}"
         )
-    if status >= len(STATUS_NAMES):
-        raise MalformedResult(f"unknown status {status}")
+    if status >= len(STATUS_NAMES) or counter >= len(COUNTER_NAMES):
+        raise MalformedResult(f"unknown status {status} or counter {counter}")
     names = ("cfsr", "hfsr", "mmfar", "bfar", "pc", "lr", "psr", "sp")
     fault = dict(zip(names, _FAULT.unpack_from(dump, _HEAD.size), strict=True))
     n_windows, *windows = _WINDOWS.unpack_from(dump, _HEAD.size + _FAULT.size)
+    ticks = _TICKS.unpack_from(dump, _HEAD.size + _FAULT.size + _WINDOWS.size)
+    check_ticks, caches, n_events, *events = _TAIL.unpack_from(dump, RESULT_BYTES - _TAIL.size)
     outputs = dump[RESULT_BYTES:]
-    if outputs_size != output_bytes or n_windows > MAX_WINDOWS:
-        raise MalformedResult(f"{outputs_size} output bytes, {n_windows} windows")
+    if outputs_size != output_bytes or n_windows > MAX_WINDOWS or n_events > len(events):
+        raise MalformedResult(
+            f"{outputs_size} output bytes, {n_windows} windows, {n_events} events"
+        )
     if runs > 0 and zlib.crc32(outputs) != crc32 and STATUS_NAMES[status] == "ok":
         raise MalformedResult(f"the outputs do not have the checksum 0x{crc32:08x}")
     return FirmwareResult(
@@ -127,7 +142,9 @@ def parse_result(dump: bytes, *, build_id: bytes, output_bytes: int) -> Firmware
         detail=detail,
         failed_operator=failed_operator,
         build_id=image_id,
-        counter_running=counter != 0,
+        counter=COUNTER_NAMES[counter],
+        counter_check=check,
+        counter_check_ticks=check_ticks,
         n_operators=n_operators,
         runs=runs,
         differing_runs=differing,
@@ -135,5 +152,8 @@ def parse_result(dump: bytes, *, build_id: bytes, output_bytes: int) -> Firmware
         stack_used_bytes=used,
         fault=fault,
         window_cycles=tuple(windows[:n_windows]),
+        window_ticks=ticks[:n_windows],
+        caches=tuple(name for bit, name in CACHE_NAMES.items() if caches & bit),
+        events=dict(zip(EVENT_NAMES, events[:n_events], strict=False)),
         outputs=outputs,
     )

@@ -1,19 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the bundled kernel library is, for the record."""
+"""The kernel library: the bundled one for the record, or one of the user's that modules are linked with."""
 
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from helia_aot.config.base import StrictModel
+from helia_aot.errors import Problem
+from runners.errors import RunnerError
+from runners.objects import first_error, run_tool, write_tree
+from runners.toolchain import Tool
 
 _VERSION = re.compile(r"#define HELIA_NN_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)")
 
 
+def kernel_library_version(library: LibraryFiles | None = None) -> str:
+    """Gives the release of the dialect, a blank, and a digest over all headers and sources.
+
+    Args:
+        library: The user's library; None is the bundled one.
+    """
+    return _bundled_version() if library is None else library.identity
+
+
 @cache
-def kernel_library_version() -> str:
-    """Gives the release of the dialect, a blank, and a digest over all headers and sources."""
+def _bundled_version() -> str:
     library = resources.files("helia_aot.kernels")
     digest = hashlib.sha256()
     for folder in ("include", "src"):
@@ -22,3 +44,139 @@ def kernel_library_version() -> str:
                 digest.update(entry.name.encode() + b"\0" + entry.read_bytes())
     types = library.joinpath("include", "arm_nn_types.h").read_text("utf-8")
     return f"{'.'.join(_VERSION.findall(types))} {digest.hexdigest()[:16]}"
+
+
+ARCHIVE_NAME = "helia_kernels.a"
+_FOLDER = "library"
+_CHECK = f"{_FOLDER}/dialect_check.c"
+
+# Thirteen arguments, the second one the weight sums: CMSIS-NN's own entry of this name has twelve.
+_DIALECT_CHECK = """#include "arm_nnfunctions.h"
+#include <stddef.h>
+int helia_dialect_check(void);
+int helia_dialect_check(void)
+{
+    return (int)arm_convolve_s8(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+}
+"""
+
+
+class KernelLibrary(StrictModel):
+    """A kernel library of the user's; modules for it are converted with ``module.kernels: external``."""
+
+    dialect: Literal["ns-cmsis-nn"] = Field(
+        ..., description="Entry names and argument lists that it has"
+    )
+    version: str = Field(..., pattern=r"^\d+\.\d+\.\d+$", description="Its release, e.g. 7.37.0")
+    includes: list[Path] = Field(..., min_length=1, description="Folders of its headers")
+    sources: list[Path] = Field(
+        default_factory=list, description="C files, or folders of them, to compile"
+    )
+    archive: Path | None = Field(None, description="A built archive (.a) in place of sources")
+
+    @model_validator(mode="after")
+    def _either_sources_or_archive(self) -> Self:
+        if bool(self.sources) == (self.archive is not None):
+            raise ValueError("give either sources or an archive")
+        return self
+
+    @property
+    def version_number(self) -> int:
+        """The release as modules compare it: 73700 for 7.37.0."""
+        major, minor, patch = map(int, self.version.split("."))
+        return major * 10000 + minor * 100 + patch
+
+
+@dataclass(frozen=True)
+class LibraryFiles:
+    """A library as a build needs it.
+
+    Attributes:
+        tree: Headers and sources, by their path in a build directory.
+        sources: Paths of the tree to compile.
+        include_flags: Compiler flags that find the headers.
+        archive: The archive's content; None for sources.
+        version_number: Its release.
+        identity: Dialect, release and digest over all of it, for the record.
+    """
+
+    tree: Mapping[str, bytes]
+    sources: tuple[str, ...]
+    include_flags: tuple[str, ...]
+    archive: bytes | None
+    version_number: int
+    identity: str
+
+
+def read_library(library: KernelLibrary) -> LibraryFiles:
+    """Reads a library.
+
+    Raises:
+        RunnerError: A file or folder is not there, or a folder holds nothing; carries every problem.
+    """
+    problems: list[Problem] = []
+    tree: dict[str, bytes] = {}
+    flags: list[str] = []
+    for index, folder in enumerate(library.includes):
+        place = f"{_FOLDER}/include{index}"
+        flags.append(f"-I{place}")
+        found = {f"{place}/{name}": path.read_bytes() for name, path in _files(folder, ".h")}
+        if not found:
+            problems.append(Problem("kernels.includes", f"{folder} holds no headers"))
+        tree.update(found)
+    sources: dict[str, bytes] = {}
+    for index, path in enumerate(library.sources):
+        place = f"{_FOLDER}/source{index}"
+        kinds = (".c", ".h")
+        found = {f"{place}/{name}": file.read_bytes() for name, file in _files(path, *kinds)}
+        if not any(name.endswith(".c") for name in found):
+            problems.append(Problem("kernels.sources", f"{path} is no C file and holds none"))
+        sources.update(found)
+    if library.archive is not None and not library.archive.is_file():
+        problems.append(Problem("kernels.archive", f"there is no file {library.archive}"))
+    if problems:
+        raise RunnerError("the kernel library cannot be used", problems)
+    tree.update(sources)
+    archive = None if library.archive is None else library.archive.read_bytes()
+    digest = hashlib.sha256(archive or b"")
+    for name, data in sorted(tree.items()):
+        digest.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
+    return LibraryFiles(
+        tree=tree,
+        sources=tuple(sorted(name for name in sources if name.endswith(".c"))),
+        include_flags=tuple(flags),
+        archive=archive,
+        version_number=library.version_number,
+        identity=f"external {library.dialect} {library.version} {digest.hexdigest()[:16]}",
+    )
+
+
+def _files(path: Path, *suffixes: str) -> Iterator[tuple[str, Path]]:
+    """Gives the files of a folder, or the one file, by relative POSIX path."""
+    if path.is_file():
+        yield path.name, path
+        return
+    for file in sorted(path.rglob("*")):
+        if file.suffix in suffixes and file.is_file():
+            yield posixpath.join(*file.relative_to(path).parts), file
+
+
+def check_dialect(files: LibraryFiles, compiler: Tool, flags: tuple[str, ...]) -> None:
+    """Passes only a library whose headers declare the calls that modules make.
+
+    Otherwise each candidate would look bad, for a reason that is none of its own.
+
+    Raises:
+        RunnerError: If they do not.
+    """
+    with tempfile.TemporaryDirectory(prefix="helia-search-") as name:
+        directory = Path(name)
+        write_tree({**files.tree, _CHECK: _DIALECT_CHECK.encode()}, directory)
+        command: list[str | Path] = [compiler.path, *flags, *files.include_flags, "-fsyntax-only"]
+        stderr = run_tool([*command, _CHECK], directory, "the kernel library's headers")
+    if stderr is not None:
+        raise RunnerError(
+            "the kernel library does not have the calls of ns-cmsis-nn",
+            [Problem("kernels.includes", first_error(stderr))],
+            next_step="give the headers of ns-cmsis-nn 7.37.0 or later; CMSIS-NN's own calls differ",
+        )

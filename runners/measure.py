@@ -86,7 +86,7 @@ def measure(
     *,
     inputs_path: Path | None = None,
     outputs_path: Path | None = None,
-    runner: str = "simulator",
+    boards: Path | None = None,
     settings: MeasureSettings | None = None,
 ) -> MeasureReport:
     """Converts a model, measures it, and compares its outputs with expected ones.
@@ -97,7 +97,7 @@ def measure(
             perhaps ``output_0``, ... to compare with; None takes :func:`random_stimulus`.
         outputs_path: An ``.npz`` to write with the inputs and what the target computed, in the same
             form; an old one is replaced. Nothing is written unless the measurement is ``ok``.
-        runner: Name of the runner.
+        boards: A board file, to measure on one of its boards; None measures in the simulator.
         settings: How to measure; None takes the defaults.
 
     Raises:
@@ -113,7 +113,8 @@ def measure(
     else:
         stimulus, expected = read_inputs(inputs_path, module.inputs, module.outputs)
         source = inputs_path.name
-    target = create_runner(runner, conversion.platform)
+    runner = "simulator" if boards is None else "device"
+    target = create_runner(runner, conversion.platform, boards=boards)
     result = target.measure(conversion, stimulus, settings or MeasureSettings())
     if outputs_path is not None and result.outputs:
         write_outputs(outputs_path, stimulus.inputs, result.outputs)

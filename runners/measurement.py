@@ -37,7 +37,8 @@ class RunnerIdentity(StrictModel):
         runner_version: Version of the runner's own rules, and a digest of its firmware and linker
             script.
         timing_model: Name, version and parameter digest of the timing model; None on silicon.
-        counts: What ``cycles`` means: ``modelled cycles`` or ``cycles``.
+        counts: What ``cycles`` means: ``modelled cycles`` of a simulator, ``cycles`` of silicon, or
+            ``virtual board ticks``, which are no timing and exist in tests only.
         platform: Platform name.
         core: Core name, e.g. ``cortex-m55``.
         clock_mhz: Core clock that memory costs are scaled for.
@@ -51,7 +52,7 @@ class RunnerIdentity(StrictModel):
     runner: str
     runner_version: str
     timing_model: str | None
-    counts: Literal["modelled cycles", "cycles"]
+    counts: Literal["modelled cycles", "cycles", "virtual board ticks"]
     platform: str
     core: str
     clock_mhz: int

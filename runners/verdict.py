@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,7 +81,7 @@ def check_result(result: FirmwareResult, conversion: Conversion, image: Image) -
         raise CandidateFailure("unknown", "result", "the firmware ended in the middle of a run")
     operator = _operator_name(result.failed_operator, conversion.module)
     if result.status == "fault":
-        raise _fault(result, image, operator)
+        raise fault_failure(result.fault, image, operator)
     reasons = {
         "wrong_layout": "the module's inputs, outputs or operators are not those of the conversion",
         "init_failed": f"init returned {result.detail}",
@@ -92,11 +92,18 @@ def check_result(result: FirmwareResult, conversion: Conversion, image: Image) -
     raise CandidateFailure("plan_bad", "run", reasons[result.status], evidence)
 
 
-def _fault(result: FirmwareResult, image: Image, operator: str | None) -> CandidateFailure:
-    registers = {name: f"0x{value:08x}" for name, value in result.fault.items()}
-    pc = result.fault["pc"]
+def fault_failure(fault: Mapping[str, int], image: Image, operator: str | None) -> CandidateFailure:
+    """Gives the failure of a candidate that faulted.
+
+    Args:
+        fault: The fault registers by name, and the stacked ``pc``, 0 if there is none.
+        image: What ran.
+        operator: Id of the operator that ran; None if not known.
+    """
+    registers = {name: f"0x{value:08x}" for name, value in fault.items()}
+    pc = fault["pc"]
     place = image.function_at(pc) if pc else None
-    kind = fault_kind(result.fault["cfsr"])
+    kind = fault_kind(fault["cfsr"])
     evidence = {**registers, "place": place, "operator": operator}
     where = f" at {place}" if place else ""
     return CandidateFailure("plan_bad", "run", f"fault{where}: {kind}", evidence)

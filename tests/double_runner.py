@@ -70,6 +70,9 @@ class PriceRunner:
             emulator=None,
         )
 
+    def slots(self) -> int | None:
+        return None
+
     def measure(
         self, conversion: Conversion, stimulus: Stimulus, settings: MeasureSettings
     ) -> MeasurementResult:

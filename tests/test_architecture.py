@@ -46,9 +46,10 @@ PUBLIC = {
 HEAVY = {
     "jinja2": {"helia_aot/codegen/environment.py", "runners/image.py", "runners/layout.py"},
     "optuna": {"optimizer"},
+    "pyocd": {"runners/device/session.py"},
     "ray": {"optimizer/ray_executor.py"},
     "tflite": {"helia_aot/frontend/tflite"},
-    "typer": {"helia_aot/cli", "optimizer/cli.py"},
+    "typer": {"helia_aot/cli", "optimizer/boards_cli.py", "optimizer/cli.py"},
 }
 
 

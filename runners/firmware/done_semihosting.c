@@ -27,6 +27,16 @@ static void write_block(uint32_t file, const void *data, uint32_t size_bytes)
     semihosting(SYS_WRITE, block);
 }
 
+/* QEMU has no caches, and the timing model has its own on. */
+void helia_prepare_caches(void)
+{
+}
+
+uint32_t helia_caches_on(void)
+{
+    return 0;
+}
+
 /* A dump that is not complete is what the host reports; so there is nothing to do here about a failed write. */
 __attribute__((noreturn, noinline)) void helia_done(void)
 {

@@ -59,7 +59,15 @@ uint32_t helia_stack_size_bytes(void);
 uint32_t helia_stack_used_bytes(void);
 bool helia_stack_guard_intact(void);
 
-/** Ends the run; does not return. On a board this is where the host's breakpoint stands. */
+/* Defined by done_*.c. */
+
+/** Empties the core's caches and turns them on where the target needs it; before anything else is in memory. */
+void helia_prepare_caches(void);
+
+/** Gives the HELIA_CACHE_* bits of the core's caches that are on. */
+uint32_t helia_caches_on(void);
+
+/** Ends the run; does not return. */
 __attribute__((noreturn, noinline)) void helia_done(void);
 
 #endif /* HELIA_FIRMWARE_H */

@@ -14,7 +14,7 @@
 #define HELIA_STIMULUS_MAGIC 0x534d5448u /* "HTMS" */
 #define HELIA_STIMULUS_VERSION 1u
 #define HELIA_RESULT_MAGIC 0x53525448u /* "HTRS" */
-#define HELIA_RESULT_VERSION 1u
+#define HELIA_RESULT_VERSION 2u
 
 /** Windows that fit the result: an empty one, warm-ups, repeats and the run with callbacks. */
 #define HELIA_MAX_WINDOWS 256u
@@ -49,9 +49,18 @@ typedef enum
 /** What stands behind `window_cycles` and the markers. */
 typedef enum
 {
-    HELIA_COUNTER_NONE = 0,  /**< The counter does not run: numbers come from outside or not at all. */
-    HELIA_COUNTER_CYCCNT = 1 /**< DWT cycle counter. */
+    HELIA_COUNTER_NONE = 0,   /**< The counter does not run: numbers come from outside or not at all. */
+    HELIA_COUNTER_CYCCNT = 1, /**< DWT cycle counter. */
+    HELIA_COUNTER_TIMER = 2   /**< SysTick, shifted left by 8: a virtual board's stand-in, which is no timing. */
 } helia_counter_t;
+
+/** Caches of the core, as `caches` names them. */
+#define HELIA_CACHE_INSTRUCTION 1u
+#define HELIA_CACHE_DATA 2u
+
+/** Events of the Armv8.1-M performance monitor: instructions, L1D refills, MVE instructions, back-end stalls. */
+#define HELIA_EVENTS 4u
+#define HELIA_EVENT_NUMBERS {0x0008u, 0x0003u, 0x0200u, 0x0024u}
 
 /** Guards, as `detail` names them. */
 typedef enum
@@ -93,6 +102,11 @@ typedef struct
     uint32_t fault_sp;
     uint32_t n_windows;
     uint32_t window_cycles[HELIA_MAX_WINDOWS]; /**< Counter differences, in order of time. */
+    uint32_t window_ticks[HELIA_MAX_WINDOWS];  /**< The same by the second clock: SysTick at core clock, modulo 2^24. */
+    uint32_t counter_check_ticks;              /**< `counter_check` by the second clock. */
+    uint32_t caches;                           /**< HELIA_CACHE_* bits that are on. */
+    uint32_t n_events;                         /**< Entries of `events`; 0 without a performance monitor. */
+    uint32_t events[HELIA_EVENTS];             /**< Counts of HELIA_EVENT_NUMBERS over the last run without callbacks. */
 } helia_result_t;
 
 #define HELIA_COUNTER_CHECK_ITERATIONS 1000u

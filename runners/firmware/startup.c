@@ -3,8 +3,7 @@
  *
  * From reset to main for Cortex-M4 and Cortex-M55, and from a fault to the result struct.
  *
- * Caches: this code does not touch them. The simulator's timing model has them on and cold at reset; on a board they
- * are as its boot code left them.
+ * Interrupts are off from the first instruction on, whatever ran before.
  */
 #include "firmware.h"
 
@@ -71,7 +70,8 @@ __attribute__((section(".helia.vectors"), used)) static const vector_table_t vec
 /* The FPU comes first: with hard-float the compiler may save vector registers in any prologue. */
 __attribute__((naked, used)) void helia_reset(void)
 {
-    __asm volatile("ldr r0, =0xE000ED88 \n"
+    __asm volatile("cpsid i             \n"
+                   "ldr r0, =0xE000ED88 \n"
                    "ldr r1, [r0]        \n"
                    "orr r1, r1, %0      \n"
                    "str r1, [r0]        \n"
@@ -118,6 +118,7 @@ __attribute__((noreturn, used)) void helia_start(void)
     CCR |= CCR_LOB | CCR_BP;
     __asm volatile("dsb\n isb");
 #endif
+    helia_prepare_caches();
     paint_stack();
     init_memories();
     main();

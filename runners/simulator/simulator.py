@@ -4,27 +4,20 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from helia_aot.errors import Problem
 from runners.base import MeasureSettings
-from runners.build import Builder, BuildResult, compiler_flags
+from runners.build import Builder, BuildOptions, compiler_flags
 from runners.cache_files import cache_directory
 from runners.errors import RunnerError
 from runners.failure import CandidateFailure
-from runners.firmware_result import MAX_WINDOWS, MalformedResult, encode_stimulus
+from runners.firmware_result import MalformedResult, encode_stimulus
 from runners.image import Image
-from runners.kernel_library import kernel_library_version
+from runners.kernel_library import KernelLibrary, kernel_library_version, read_library
 from runners.measurement import (
     Measurement,
     MeasurementResult,
@@ -44,7 +37,8 @@ from runners.simulator.timing import (
     write_parameters,
 )
 from runners.toolchain import find_arm_compiler, find_emulator
-from runners.verdict import check_result, decode_outputs, read_result, stimulus_problems
+from runners.trial import check_request, firmware_digest, image_facts, timed, work_directory
+from runners.verdict import check_result, decode_outputs, read_result
 
 if TYPE_CHECKING:
     from helia_aot.api import Conversion
@@ -55,7 +49,6 @@ RUNNER_VERSION = 1
 """Raised when images are laid out, run or counted in another way."""
 
 _PARAMETERS = "timing_parameters.txt"
-_FIXED_WINDOWS = 2  # the empty one and the one with callbacks
 
 
 class SimulatorRunner:
@@ -65,15 +58,23 @@ class SimulatorRunner:
     model and are never those of silicon.
     """
 
-    def __init__(self, platform: Platform, *, clock_mhz: int | None = None) -> None:
+    def __init__(
+        self,
+        platform: Platform,
+        *,
+        clock_mhz: int | None = None,
+        kernels: KernelLibrary | None = None,
+    ) -> None:
         """Makes the runner and finds its tools.
 
         Args:
             platform: What modules are converted for.
             clock_mhz: One of the platform's speeds; None takes the one of its memory figures.
+            kernels: A kernel library to link in place of the bundled one.
 
         Raises:
-            RunnerError: If the platform has no simulator, or not this clock.
+            RunnerError: If the platform has no simulator, or not this clock, or the kernel library
+                cannot be used.
             ToolchainError: If a tool is missing.
         """
         self._platform = platform
@@ -91,7 +92,14 @@ class SimulatorRunner:
         self._compiler = find_arm_compiler()
         self._emulator = find_emulator()
         self._plugin = build_plugin(cache_directory() / "plugin")
-        self._builder = Builder(self._compiler, platform.core, self._layout, "done_semihosting.c")
+        self._library = None if kernels is None else read_library(kernels)
+        self._builder = Builder(
+            self._compiler,
+            platform.core,
+            self._layout,
+            "done_semihosting.c",
+            BuildOptions(library=self._library),
+        )
         self._parameters = self._timing_parameters()
         self._identity = self._find_identity()
 
@@ -104,12 +112,16 @@ class SimulatorRunner:
         """Gives what this runner is."""
         return self._identity
 
+    def slots(self) -> int | None:
+        """Gives None: simulators do not share anything."""
+        return None
+
     def _find_identity(self) -> RunnerIdentity:
         digest = hashlib.sha256(f"{self._parameters}code {self._layout.code}".encode())
         model = timing_model_identity(self._platform.core)
         return RunnerIdentity(
             runner="simulator",
-            runner_version=f"{RUNNER_VERSION} firmware {_firmware_digest()[:16]}",
+            runner_version=f"{RUNNER_VERSION} firmware {firmware_digest()[:16]}",
             timing_model=f"{model} memories {digest.hexdigest()[:16]}",
             counts="modelled cycles",
             platform=self._platform.name,
@@ -118,7 +130,7 @@ class SimulatorRunner:
             toolchain=self._compiler.version,
             toolchain_digest=self._compiler.digest,
             compiler_flags=compiler_flags(self._platform.core),
-            kernel_library=kernel_library_version(),
+            kernel_library=kernel_library_version(self._library),
             emulator=self._emulator.version,
         )
 
@@ -139,21 +151,27 @@ class SimulatorRunner:
             RunnerError: If platform, stimulus or settings are not for this runner.
         """
         module = conversion.module
-        self._check_request(conversion, stimulus, settings)
+        check_request(
+            self._platform,
+            conversion,
+            stimulus,
+            settings,
+            has_library=self._library is not None,
+        )
         seconds: dict[str, float] = {}
         measurement = Measurement(status="unknown", stage="run", reason="not measured")
         outputs: tuple[NDArray[Any], ...] = ()
-        with _work_directory(settings.keep_dir) as directory:
+        with work_directory(settings.keep_dir) as directory:
             facts: dict[str, Any] = {}
             try:
-                with _timed(seconds, "build"):
+                with timed(seconds, "build"):
                     built = self._builder.build(
                         module, directory, timeout_s=settings.build_timeout_s
                     )
                 if settings.find_image and (found := settings.find_image(built.image.sha256)):
                     return MeasurementResult(found.model_copy(update={"stage_seconds": seconds}))
-                facts = _image_facts(built, self._platform)
-                with _timed(seconds, "run"):
+                facts = image_facts(built, self._platform)
+                with timed(seconds, "run"):
                     run = self._run(module, built.image, stimulus, settings, directory)
                 result = read_result(run.dump, built.image, module)
                 facts["stack_bytes"] = result.stack_used_bytes
@@ -165,47 +183,6 @@ class SimulatorRunner:
                 measurement = failure.measurement()
         update = {**facts, "identity": self._identity, "stage_seconds": seconds}
         return MeasurementResult(measurement.model_copy(update=update), outputs)
-
-    def _check_request(
-        self, conversion: Conversion, stimulus: Stimulus, settings: MeasureSettings
-    ) -> None:
-        problems: list[Problem] = []
-        if conversion.platform != self._platform:
-            problems.append(
-                Problem(
-                    "platform", f"the module is for another platform than {self._platform.name}"
-                )
-            )
-        if not any(file.path.startswith("kernels/") for file in conversion.module.files):
-            problems.append(
-                Problem(
-                    "module.kernels",
-                    "the module comes without its kernels",
-                    "set module.kernels to bundled",
-                )
-            )
-        if not conversion.module.allocates_arenas:
-            problems.append(
-                Problem(
-                    "memory.allocate_arenas",
-                    "the module leaves its arenas to an application",
-                    "set memory.allocate_arenas to true",
-                )
-            )
-        if not conversion.module.hydrates_constants:
-            problems.append(
-                Problem(
-                    "memory.auto_hydrate_constants",
-                    "the module leaves copying its staged constants to an application",
-                    "set memory.auto_hydrate_constants to true",
-                )
-            )
-        if settings.warmups + settings.repeats > MAX_WINDOWS - _FIXED_WINDOWS:
-            limit = MAX_WINDOWS - _FIXED_WINDOWS
-            problems.append(Problem("settings", f"more than {limit} warm-ups and repeats"))
-        problems += stimulus_problems(conversion.module.inputs, stimulus)
-        if problems:
-            raise RunnerError("the module cannot be measured like this", problems)
 
     def _run(
         self,
@@ -249,49 +226,6 @@ class SimulatorRunner:
                 code_cache=cache_geometry(caches.icache if caches else None),
             )
             return path.read_text("utf-8")
-
-
-@contextmanager
-def _work_directory(keep: Path | None) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="helia-search-") as name:
-        directory = Path(name)
-        try:
-            yield directory
-        finally:
-            if keep is not None:
-                shutil.copytree(directory, keep, dirs_exist_ok=True)
-
-
-@contextmanager
-def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
-    start = time.monotonic()
-    try:
-        yield
-    finally:
-        seconds[stage] = round(time.monotonic() - start, 4)
-
-
-@cache
-def _firmware_digest() -> str:
-    digest = hashlib.sha256()
-    folder = resources.files("runners").joinpath("firmware")
-    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
-        if entry.is_file() and entry.name.endswith((".c", ".h", ".j2")):
-            digest.update(entry.name.encode() + b"\0" + entry.read_bytes())
-    return digest.hexdigest()
-
-
-def _image_facts(built: BuildResult, platform: Platform) -> dict[str, Any]:
-    sections = built.image.sections
-    initialised = sum(s.text_bytes + s.rodata_bytes + s.data_bytes for s in sections.values())
-    volatile = [s for name, s in sections.items() if platform.memories[name].volatile]
-    return {
-        "sections": dict(sections),
-        "code_bytes": built.image.code_bytes,
-        "flash_bytes": initialised,
-        "ram_bytes": sum(s.total_bytes for s in volatile),
-        "image_sha256": built.image.sha256,
-    }
 
 
 def _read_windows(timing: TimingReport, module: Module, settings: MeasureSettings) -> WindowCycles:

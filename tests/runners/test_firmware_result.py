@@ -28,12 +28,13 @@ OUTPUTS = b"abcdefgh"
 def dump(**change: int) -> bytes:
     """Gives a good result struct with the outputs behind it, with some words changed."""
     words = {
-        "magic": 0x53525448, "version": 1, "size": RESULT_BYTES, "status": 0, "detail": 0,
+        "magic": 0x53525448, "version": 2, "size": RESULT_BYTES, "status": 0, "detail": 0,
         "operator": 0xFFFF_FFFF, "id": 0, "counter": 0, "check": 0, "n_operators": 2,
         "n_inputs": 1, "n_outputs": 1, "output_bytes": len(OUTPUTS),
         "crc": zlib.crc32(OUTPUTS), "runs": 3, "differing": 0, "stack": 4096, "used": 100,
         **{f"fault{n}": 0 for n in range(8)}, "windows": 1,
-        **{f"window{n}": 0 for n in range(MAX_WINDOWS)},
+        **{f"window{n}": 0 for n in range(MAX_WINDOWS)}, **{f"ticks{n}": 0 for n in range(MAX_WINDOWS)},
+        "check_ticks": 0, "caches": 0, "n_events": 0, **{f"event{n}": 0 for n in range(4)},
     } | change  # fmt: skip
     parts = [ID if name == "id" else struct.pack("<I", word) for name, word in words.items()]
     return b"".join(parts) + OUTPUTS
@@ -49,14 +50,14 @@ def test_reads_what_the_firmware_writes():
     assert result.fault["pc"] == 0x1235
     assert result.window_cycles == (0, 9)
     assert result.outputs == OUTPUTS
-    assert not result.counter_running
+    assert (result.counter, result.caches, result.events) == ("none", (), {})
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"magic": 0}, {"version": 2}, {"size": 4}, {"status": 8}, {"output_bytes": 4},
-        {"crc": 1}, {"windows": MAX_WINDOWS + 1},
+        {"magic": 0}, {"version": 1}, {"size": 4}, {"status": 8}, {"output_bytes": 4},
+        {"crc": 1}, {"windows": MAX_WINDOWS + 1}, {"counter": 3}, {"n_events": 5},
     ],
     ids=str,
 )  # fmt: skip
