@@ -171,6 +171,14 @@ def status(folder: CampaignFolder, as_json: AsJson = False) -> None:
 
 
 @app.command()
+def report(folder: CampaignFolder) -> None:
+    """Write report.html, one page about a finished campaign, and print where it is."""
+    from optimizer.report import write_report
+
+    typer.echo(write_report(folder))
+
+
+@app.command()
 def verify(
     plan: Annotated[
         Path, typer.Argument(metavar="PLAN", help="A written plan, with evidence.json beside it.")

@@ -10,8 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from helia_aot.config.convert import ConvertConfig
+from results.evidence import Rebuild
 
 _ALWAYS = ("model.path", "platform.name")
+
+
+def rebuilt_config(rebuild: Rebuild, model: Path) -> ConvertConfig:
+    """Gives the conversion that evidence tells of, for a model that lies somewhere else."""
+    tree = dict(rebuild.convert)
+    section = tree.get("model")
+    tree["model"] = {**(section if isinstance(section, dict) else {}), "path": str(model)}
+    return ConvertConfig.model_validate(tree)
 
 
 def reproduce_command(config: ConvertConfig, *, plan_path: Path, module_path: Path) -> str:

@@ -9,7 +9,6 @@ from typing import Literal
 
 from helia_aot.api import Conversion, convert
 from helia_aot.config.base import StrictModel
-from helia_aot.config.convert import ConvertConfig
 from helia_aot.optimization.read import read_plan
 from helia_aot.version import __version__
 from optimizer.compiler import compiler_sha256
@@ -17,6 +16,7 @@ from optimizer.config import RunnerConfig
 from optimizer.errors import CampaignError
 from optimizer.evaluate import RunnerFactory
 from optimizer.identity import module_sha256
+from optimizer.reproduce import rebuilt_config
 from optimizer.verdict import compare
 from results.evidence import Comparison, Evidence, read_evidence, text_sha256
 from results.ledger import identity_changes
@@ -97,10 +97,7 @@ class _Verification:
         self._plan_path = plan_path
         self._plan = read_plan(plan_path)
         model = model_path or _find_model(plan_path, self._plan.model.file)
-        tree = dict(self._rebuild.convert)
-        section = tree.get("model")
-        tree["model"] = {**(section if isinstance(section, dict) else {}), "path": str(model)}
-        self._config = ConvertConfig.model_validate(tree)
+        self._config = rebuilt_config(self._rebuild, model)
         settings = RunnerConfig.model_validate(self._rebuild.runner)
         self._settings = MeasureSettings(
             warmups=settings.warmups, repeats=settings.repeats, timeout_s=settings.timeout_s

@@ -44,7 +44,13 @@ PUBLIC = {
     "version",
 }
 HEAVY = {
-    "jinja2": {"helia_aot/codegen/environment.py", "runners/image.py", "runners/layout.py"},
+    "jinja2": {
+        "helia_aot/codegen/environment.py",
+        "results/report_page.py",
+        "runners/image.py",
+        "runners/layout.py",
+    },
+    "matplotlib": {"results/plots.py"},
     "optuna": {"optimizer"},
     "pyocd": {"runners/device/session.py"},
     "ray": {"optimizer/ray_executor.py"},
