@@ -178,7 +178,7 @@ def read_inputs(
     Raises:
         RunnerError: If the file cannot be read or an array does not fit; carries every problem.
     """
-    arrays = _read_arrays(path)
+    arrays = read_arrays(path)
     given: dict[str, dict[int, NDArray[Any]]] = {"input": {}, "output": {}}
     problems: list[Problem] = []
     for name, array in arrays.items():
@@ -207,7 +207,12 @@ def read_inputs(
     return stimulus, given["output"]
 
 
-def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Reads all arrays of an ``.npz`` file by name.
+
+    Raises:
+        RunnerError: If it cannot be read or is none.
+    """
     try:
         with path.open("rb") as stream:
             file = np.load(stream, allow_pickle=False)
