@@ -40,6 +40,7 @@ from optimizer.operator_memory import (
 from optimizer.profile import Profile, record_outcomes
 from optimizer.progress import Progress
 from optimizer.quantities import CYCLES, counts_time, fits, missing_quantities, quantity
+from optimizer.report import write_report
 from optimizer.reproduce import reproduce_command
 from optimizer.search import Search, SearchLimits
 from optimizer.serial_executor import SerialExecutor
@@ -306,10 +307,12 @@ def _run(
     evidence_path = folder / EVIDENCE_NAME
     write_atomically(evidence_path, evidence.to_json())
     write_atomically(plan_path, plan_text)  # last: where a plan is, its evidence is too
+    report_path = write_report(folder)
     return build_summary(
         evidence,
         plan_path=str(plan_path),
         evidence_path=str(evidence_path),
+        report_path=str(report_path),
         reproduce=reproduce_command(
             config.convert, plan_path=plan_path, module_path=folder / "module"
         ),
