@@ -227,9 +227,7 @@ def casts():
             else:
                 x = rng.integers(np.iinfo(source).min // 2, np.iinfo(source).max, 12).astype(source)
             middle = (
-                np.trunc(x).astype(np.int64)
-                if source in REAL and output is not np.bool_
-                else x
+                np.trunc(x).astype(np.int64) if source in REAL and output is not np.bool_ else x
             )
             with np.errstate(over="ignore"):
                 expected = (x if output in REAL else middle).astype(output)
@@ -239,7 +237,9 @@ def casts():
     wide = halves.astype(np.float32)
     wide, halves = wide[np.isfinite(wide)], halves[np.isfinite(halves)]
     yield Case("helia_nn_cast", [8, 7, wide.size], [halves], wide.nbytes), wide.view(np.int32)
-    between = np.concatenate([np.nextafter(wide, np.float32(s)) for s in (-1e9, 1e9)] + [wide * np.float32(1.0009765625)])
+    between = np.concatenate(
+        [np.nextafter(wide, np.float32(s)) for s in (-1e9, 1e9)] + [wide * np.float32(1.0009765625)]
+    )
     with np.errstate(over="ignore"):
         narrow = between.astype(np.float16).view(np.int16)
     yield Case("helia_nn_cast", [7, 8, between.size], [between], narrow.nbytes), narrow
