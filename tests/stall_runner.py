@@ -96,12 +96,16 @@ class StallRunner:
     def _operators(self, conversion: Conversion) -> list[OperatorCycles]:
         storage = storage_of(conversion)
         price = self._prices.cycles_per_byte
-        rate = {place.id: price[place.memory] for place in conversion.memory_plan.allocations.values()}
+        rate = {
+            place.id: price[place.memory] for place in conversion.memory_plan.allocations.values()
+        }
         found = []
         for facts, operator in zip(storage.operators, conversion.module.operators, strict=True):
             knobs = {k: c.value for k, c in conversion.plan.operators[facts.index].knobs.items()}
             variant = facts.variant(knobs)
-            factor = next((f for part, f in self._prices.weights.items() if part in operator.id), 1.0)
+            factor = next(
+                (f for part, f in self._prices.weights.items() if part in operator.id), 1.0
+            )
             cycles = 1000.0 + self._prices.generic * (knobs.get("kernel") == "generic")
             cycles += sum(rate[i] * size * factor for i, size in variant.constants.items())
             cycles += rate.get(facts.scratch_id, 0.0) * variant.scratch_bytes

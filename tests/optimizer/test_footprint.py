@@ -77,7 +77,10 @@ def test_constants_alone_are_told_exactly(auto: Conversion) -> None:
         point = {item.name: chance.choice(["sram", "mram"]) for item in space.dimensions}
         conversion = convert(auto.config, plan=plan_at(auto.plan, space, point))
         assignment = assignment_of(task.sites, point)
-        assert task.footprint.memory_bytes("mram", assignment) == conversion.storage_bytes["mram_bytes"]
+        assert (
+            task.footprint.memory_bytes("mram", assignment)
+            == conversion.storage_bytes["mram_bytes"]
+        )
 
 
 def test_a_limit_that_nothing_can_break_is_left_out(auto: Conversion) -> None:
@@ -96,9 +99,7 @@ def test_code_of_an_entry_is_paid_once(digits_model: Path) -> None:
     def code(assignment: Assignment) -> float:
         entries = set()
         for site, index in zip(task.sites, assignment, strict=True):
-            operator = next(
-                o for o in conversion.report.operators if o.id == site.operator_id
-            )
+            operator = next(o for o in conversion.report.operators if o.id == site.operator_id)
             value = site.alternatives[index][0]
             entries |= {a.entry for a in operator.alternatives["kernel"] if a.value == value}
         return 1000.0 + sum(sizes.get(entry, 400.0) for entry in entries)

@@ -53,15 +53,23 @@ def run(
 
 def constants_by_operator(evidence: Evidence) -> dict[str, dict[str, int]]:
     assert evidence.space.storage is not None
-    return {item.operator_id: item.variants[0].constants for item in evidence.space.storage.operators}
+    return {
+        item.operator_id: item.variants[0].constants for item in evidence.space.storage.operators
+    }
 
 
 def test_profile_fills_the_knapsack_exactly(digits_model: Path, tmp_path: Path) -> None:
     pins = [{"optimization": {"scratch": "sram"}}]
-    space = {"knobs": ["constants"], "pins": pins, "restrict": [{"optimization": {"constants": ["dtcm", "sram"]}}]}
+    space = {
+        "knobs": ["constants"],
+        "pins": pins,
+        "restrict": [{"optimization": {"constants": ["dtcm", "sram"]}}],
+    }
     summary, evidence = run(digits_model, tmp_path, space=space)
     stored = {name: sizes for name, sizes in constants_by_operator(evidence).items() if sizes}
-    padded = {name: sum(-(-size // 16) * 16 for size in sizes.values()) for name, sizes in stored.items()}
+    padded = {
+        name: sum(-(-size // 16) * 16 for size in sizes.values()) for name, sizes in stored.items()
+    }
     factor = {name: next((f for part, f in HEAVY.items() if part in name), 1.0) for name in stored}
     gains = {name: factor[name] * sum(sizes.values()) for name, sizes in stored.items()}
     best = max(
@@ -165,14 +173,19 @@ def test_no_plan_is_written_when_none_keeps_to_the_limits(
 ) -> None:
     with pytest.raises(CampaignError) as caught:
         run(digits_model, tmp_path, budget={"code_bytes": 100.0, "cycles": 10.0})
-    assert {problem.where for problem in caught.value.problems} == {"budget.code_bytes", "budget.cycles"}
+    assert {problem.where for problem in caught.value.problems} == {
+        "budget.code_bytes",
+        "budget.cycles",
+    }
     assert not (tmp_path / "aot_plan.json").exists()
 
 
 def test_what_the_runner_does_not_measure_is_an_error(digits_model: Path, tmp_path: Path) -> None:
     with pytest.raises(CampaignError) as caught:
         run(digits_model, tmp_path, objectives=["cycles", "ram_bytes"])
-    assert [(p.where, "ram_bytes" in p.reason) for p in caught.value.problems] == [("objectives", True)]
+    assert [(p.where, "ram_bytes" in p.reason) for p in caught.value.problems] == [
+        ("objectives", True)
+    ]
 
 
 def test_latency_is_limited_like_cycles(digits_model: Path, tmp_path: Path) -> None:

@@ -90,7 +90,9 @@ def test_a_plan_of_the_space_is_reproduced_byte_for_byte(
         again = convert(free, plan=first.plan)
         assert again.plan.tensors == first.plan.tensors
         assert again.memory_plan.allocations == first.memory_plan.allocations
-        sources = [[f for f in c.module.files if f.path.endswith((".c", ".h"))] for c in (first, again)]
+        sources = [
+            [f for f in c.module.files if f.path.endswith((".c", ".h"))] for c in (first, again)
+        ]
         assert sources[0] == sources[1]
     assert fitting >= 6
 
@@ -164,7 +166,13 @@ def test_every_wrong_rule_is_listed(auto: Conversion) -> None:
             groups=[GroupRule(name="early", id="0:nowhere", knobs=["kernels"])],
         )
     text = str(caught.value)
-    for part in ("several values", "matches no operator", "no value 'flash'", "sets no knob", "kernels"):
+    for part in (
+        "several values",
+        "matches no operator",
+        "no value 'flash'",
+        "sets no knob",
+        "kernels",
+    ):
         assert part in text
 
 
@@ -176,7 +184,9 @@ def test_operators_of_one_type_choose_together(auto: Conversion, whole: SearchSp
     }
     assert space.size < whole.size
     point = {**space.baseline, "constants@DEPTHWISE_CONV_2D": "mram"}
-    moved = {c.operator_id for c in space.choices(point) if (c.knob, c.value) == ("constants", "mram")}
+    moved = {
+        c.operator_id for c in space.choices(point) if (c.knob, c.value) == ("constants", "mram")
+    }
     assert moved == set(by_name["constants@DEPTHWISE_CONV_2D"].members)
     assert SearchSpace.from_json(space.to_json()) == space
 
