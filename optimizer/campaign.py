@@ -345,8 +345,11 @@ def _write_front(
 ) -> tuple[FrontPoint, ...]:
     """Writes the plan of every point of the Pareto front and gives the points."""
     points = []
+    stem = f"{config.convert.module.prefix}_front_"
+    for old in config.out_path.glob(f"{stem}*_plan.json"):
+        old.unlink()
     for number, point in enumerate(pareto_front(task, ledger.entries)):
-        name = f"{config.convert.module.prefix}_front_{number}_plan.json"
+        name = f"{stem}{number}_plan.json"
         plan = plan_at(auto_plan, task.space, point.choices)
         written = _final_conversion(config, plan)
         write_atomically(config.out_path / name, dump_json(written.plan))
