@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict
 from synthetic_campaign import SilentProgress, synthetic_identity
 
 from helia_aot.optimization.plan import OptimizationPlan
+from helia_aot.optimization.storage import ModuleStorage, OperatorStorage, OperatorVariant
 from optimizer.campaign import decide
 from optimizer.config import CampaignConfig
 from optimizer.evaluate import Finished, TrialJob
@@ -131,7 +132,7 @@ class Coupling:
 
 
 class ByteLimit:
-    """A made-up flash budget: every alternative of an operator takes some bytes, and about half of the plans are too big.
+    """A made-up budget of code: kernel entries have sizes, are paid once, and about half of the plans are too big.
 
     Args:
         recorded: The space.
@@ -141,24 +142,55 @@ class ByteLimit:
     def __init__(self, recorded: RecordedSpace, seed: int) -> None:
         self._recorded = recorded
         self._seed = seed
+        self._dimensions = recorded.space.dimensions
         sizes = sorted(self._bytes(point) for point in recorded.points())
-        self._most = max(sizes[len(sizes) // 2], self._bytes(recorded.space.baseline))
+        self.most = max(sizes[len(sizes) // 2], self._bytes(recorded.space.baseline))
 
-    def overflow_bytes(self, plan: OptimizationPlan) -> int:
-        """Gives the bytes above the limit; 0 for a plan that fits."""
+    @property
+    def space(self) -> SearchSpace:
+        """The space, with the entry that every alternative calls."""
+        operators = tuple(
+            OperatorStorage(
+                operator_id=dimension.operator_id,
+                index=index,
+                scratch_id=f"scratch {index}",
+                variants=tuple(
+                    OperatorVariant(
+                        knobs={dimension.knob: value},
+                        entry=self._entry(index, value),
+                        constants={},
+                        scratch_bytes=0,
+                    )
+                    for value in dimension.choices
+                ),
+                reads=(),
+            )
+            for index, dimension in enumerate(self._dimensions)
+        )
+        storage = ModuleStorage(
+            alignment=16, memories=(), operators=operators, blocks=(), places={}, sources={}
+        )
+        return self._recorded.space.model_copy(update={"storage": storage})
+
+    def code_bytes(self, plan: OptimizationPlan) -> int:
+        """Gives the bytes of all entries that a plan calls."""
         knobs = {operator.id: operator.knobs for operator in plan.operators}
-        point = {
-            dimension.name: knobs[dimension.operator_id][dimension.knob].value
-            for dimension in self._recorded.space.dimensions
-        }
-        return max(0, self._bytes(point) - self._most)
+        return self._bytes(
+            {item.name: knobs[item.operator_id][item.knob].value for item in self._dimensions}
+        )
 
     def _bytes(self, point: Mapping[str, str]) -> int:
-        return sum(self._size(name, value) for name, value in point.items())
+        values = [point[dimension.name] for dimension in self._dimensions]
+        entries = {self._entry(index, value) for index, value in enumerate(values)}
+        return 5000 + sum(self._size(entry) for entry in entries)
+
+    def _entry(self, index: int, value: str) -> str:
+        # Some operators of a type share their kernel, as real ones do.
+        return f"{self._dimensions[index].op_type}_{value}_{index % 3}"
 
     @cache  # noqa: B019 (lives as long as one replay)
-    def _size(self, name: str, value: str) -> int:
-        digest = hashlib.sha256(repr((self._seed, name, value)).encode()).digest()
+    def _size(self, entry: str) -> int:
+        digest = hashlib.sha256(repr((self._seed, entry)).encode()).digest()
         return 200 + int.from_bytes(digest[:2], "big") % 4000
 
 
@@ -168,7 +200,7 @@ class ReplayTarget:
     Args:
         recorded: The space.
         coupling: Makes operators depend on each other; part of the truth.
-        limit: Refuses plans that are too big, as a linker does.
+        limit: Gives plans a size; those above the limit are measured, and break the budget.
         noise: Relative spread (uniform, plus or minus) of every count, anew for each evaluation.
         modes: Share by which every other evaluation, by chance, is slower as a whole.
         contrast: Share of the differences between plans that is left; a small one drowns in noise.
@@ -218,13 +250,6 @@ class ReplayTarget:
         assert job.plan is not None
         if self._random.random() < self._faults:
             return Measurement(status="rig_bad", stage="run", reason="an injected fault")
-        if overflow_bytes := self.overflow_bytes(job.plan):
-            return Measurement(
-                status="plan_bad",
-                stage="link",
-                reason="the image does not fit",
-                evidence={"overflow_bytes": {"mram": overflow_bytes}},
-            )
         whole, operators = self.truth(job.plan)
         if self._noise or self._modes:
             slower = 1 + self._modes * self._random.randrange(2)
@@ -238,12 +263,13 @@ class ReplayTarget:
                 for (operator_id, _), count in zip(self._recorded.operators, operators, strict=True)
             ],
             outputs_sha256="0" * 64,
+            code_bytes=0 if self._limit is None else self._limit.code_bytes(job.plan),
             identity=self._recorded.identity,
         )
 
-    def overflow_bytes(self, plan: OptimizationPlan) -> int:
-        """Gives the bytes by which a plan is too big."""
-        return 0 if self._limit is None else self._limit.overflow_bytes(plan)
+    def fits(self, plan: OptimizationPlan) -> bool:
+        """Says whether a plan keeps to the limit."""
+        return self._limit is None or self._limit.code_bytes(plan) <= self._limit.most
 
     def _flatter(self, cycles: int, first: int) -> int:
         return round(first + self._contrast * (cycles - first))
@@ -390,7 +416,7 @@ def _best_so_far(
         for entry in ledger.entries
         if isinstance(entry, TrialRecord) and entry.is_conclusive
     ]
-    costs = [math.inf if target.overflow_bytes(plan) else target.truth(plan)[0] for plan in plans]
+    costs = [target.truth(plan)[0] if target.fits(plan) else math.inf for plan in plans]
     return tuple(int(cycles) for cycles in itertools.accumulate(costs, min))
 
 
@@ -399,7 +425,7 @@ def _exhaustive(recorded_name: str, scenario: Scenario, seed: int) -> int:
     recorded = load(recorded_name)
     target = _target(recorded, scenario, seed)
     every = (apply(recorded.baseline, recorded.space.choices(point)) for point in recorded.points())
-    return min(target.truth(plan)[0] for plan in every if not target.overflow_bytes(plan))
+    return min(target.truth(plan)[0] for plan in every if target.fits(plan))
 
 
 def exhaustive_cycles(recorded: RecordedSpace, scenario: Scenario, seed: int) -> int:
@@ -431,8 +457,12 @@ def _replayed(
         update={"runner": recorded.identity}
     )
     ledger = MemoryLedger(identity)
+    task = SearchTask(recorded.space)
+    if scenario.has_limit:
+        limit = ByteLimit(recorded, seed)
+        task = SearchTask(limit.space, budget={"code_bytes": limit.most})
     search = Search(
-        SearchTask(recorded.space),
+        task,
         recorded.baseline,
         executor=ReplayExecutor(target),
         ledger=ledger,
