@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import REPOSITORY
+from tflite_models import ModelBuilder
 
 from helia_aot.api import Conversion, convert
 from helia_aot.config.convert import ConvertConfig
@@ -28,11 +29,25 @@ PLATFORM = "apollo510_evb"
 
 
 @pytest.fixture(scope="module")
-def conversions(digits_model: Path) -> dict[str, Conversion]:
+def conversions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Conversion]:
+    """A sum of two inputs: one kernel, which compiles quickly."""
+    builder = ModelBuilder()
+    inputs = [
+        builder.tensor((1, 8, 8, 16), scale=0.1, zero_point=0),
+        builder.tensor((1, 8, 8, 16), scale=0.2, zero_point=0),
+    ]
+    model = tmp_path_factory.mktemp("model") / "add.tflite"
+    model.write_bytes(
+        builder.build(inputs=inputs, outputs=[builder.add(*inputs, scale=0.3, zero_point=0)])
+    )
     return {
         kernels: convert(
             ConvertConfig.model_validate(
-                {"model": {"path": str(digits_model)}, "module": {"kernels": kernels}, "platform": {"name": PLATFORM}}
+                {
+                    "model": {"path": str(model)},
+                    "module": {"kernels": kernels},
+                    "platform": {"name": PLATFORM},
+                }
             )
         )
         for kernels in ("bundled", "external")
@@ -41,7 +56,9 @@ def conversions(digits_model: Path) -> dict[str, Conversion]:
 
 def library(tmp_path: Path, form: str, conversion: Conversion) -> KernelLibrary:
     """The sources that the module needs, which saves compiling the others."""
-    sources = [KERNELS / "src" / name for name in conversion.module.kernel_sources if name.endswith(".c")]
+    sources = [
+        KERNELS / "src" / name for name in conversion.module.kernel_sources if name.endswith(".c")
+    ]
     common = {"dialect": "ns-cmsis-nn", "version": "7.37.0"}
     if form == "sources":
         copy = tmp_path / "library"
@@ -53,7 +70,9 @@ def library(tmp_path: Path, form: str, conversion: Conversion) -> KernelLibrary:
     compiler, archive = find_arm_compiler(), tmp_path / "libkernels.a"
     flags = [*CORE_FLAGS["cortex-m55"], "-mthumb", "-O3", f"-I{KERNELS / 'include'}"]
     for source in sources:
-        subprocess.run([compiler.path, *flags, "-c", source, "-o", tmp_path / f"{source.stem}.o"], check=True)
+        subprocess.run(
+            [compiler.path, *flags, "-c", source, "-o", tmp_path / f"{source.stem}.o"], check=True
+        )
     tool = shutil.which("arm-none-eabi-ar")
     assert tool is not None
     subprocess.run([tool, "rcs", archive, *sorted(tmp_path.glob("*.o"))], check=True)
@@ -65,7 +84,9 @@ def test_a_library_is_measured_like_the_bundled_one(tmp_path, conversions, form)
     external = conversions["external"]
     settings = MeasureSettings(per_operator=True)
     stimulus = random_stimulus(external.module.inputs)
-    own = SimulatorRunner(load_platform(PLATFORM), kernels=library(tmp_path, form, conversions["bundled"]))
+    own = SimulatorRunner(
+        load_platform(PLATFORM), kernels=library(tmp_path, form, conversions["bundled"])
+    )
     bundled = SimulatorRunner(load_platform(PLATFORM))
     found = own.measure(external, stimulus, settings)
     expected = bundled.measure(conversions["bundled"], stimulus, settings)
@@ -79,17 +100,25 @@ def test_a_library_is_measured_like_the_bundled_one(tmp_path, conversions, form)
 
 def test_a_module_and_its_kernels_must_fit(tmp_path, conversions):
     stimulus = random_stimulus(conversions["external"].module.inputs)
-    own = SimulatorRunner(load_platform(PLATFORM), kernels=library(tmp_path, "sources", conversions["bundled"]))
+    own = SimulatorRunner(
+        load_platform(PLATFORM), kernels=library(tmp_path, "sources", conversions["bundled"])
+    )
     with pytest.raises(RunnerError, match="would not be measured"):
         own.measure(conversions["bundled"], stimulus, MeasureSettings())
     with pytest.raises(RunnerError, match=r"runner\.kernels"):
-        SimulatorRunner(load_platform(PLATFORM)).measure(conversions["external"], stimulus, MeasureSettings())
+        SimulatorRunner(load_platform(PLATFORM)).measure(
+            conversions["external"], stimulus, MeasureSettings()
+        )
 
 
 def test_another_dialect_is_an_error_of_the_library(tmp_path):
-    (tmp_path / "arm_nnfunctions.h").write_text("int arm_convolve_s8(const void *ctx, const void *conv_params);\n")
+    (tmp_path / "arm_nnfunctions.h").write_text(
+        "int arm_convolve_s8(const void *ctx, const void *conv_params);\n"
+    )
     (tmp_path / "kernels.c").write_text("int x;\n")
-    other = KernelLibrary(dialect="ns-cmsis-nn", version="7.37.0", includes=[tmp_path], sources=[tmp_path])
+    other = KernelLibrary(
+        dialect="ns-cmsis-nn", version="7.37.0", includes=[tmp_path], sources=[tmp_path]
+    )
     with pytest.raises(RunnerError, match="does not have the calls of ns-cmsis-nn"):
         SimulatorRunner(load_platform(PLATFORM), kernels=other)
 
@@ -106,10 +135,15 @@ def test_a_library_that_does_not_compile_is_the_rigs_fault(tmp_path, conversions
 
 
 def test_all_missing_files_are_named(tmp_path):
-    wrong = KernelLibrary(dialect="ns-cmsis-nn", version="7.37.0", includes=[tmp_path / "a"], archive=tmp_path / "b.a")
+    wrong = KernelLibrary(
+        dialect="ns-cmsis-nn", version="7.37.0", includes=[tmp_path / "a"], archive=tmp_path / "b.a"
+    )
     with pytest.raises(RunnerError) as caught:
         read_library(wrong)
-    assert [problem.where for problem in caught.value.problems] == ["kernels.includes", "kernels.archive"]
+    assert [problem.where for problem in caught.value.problems] == [
+        "kernels.includes",
+        "kernels.archive",
+    ]
 
 
 @pytest.mark.parametrize("parts", [{}, {"sources": ["a"], "archive": "b"}])
