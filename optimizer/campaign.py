@@ -21,6 +21,7 @@ from helia_aot.optimization.knobs import KERNEL
 from helia_aot.optimization.plan import OptimizationPlan
 from helia_aot.optimization.report import OptimizationReport
 from helia_aot.optimization.write import dump_json
+from optimizer.accuracy import load_samples
 from optimizer.cached_executor import CachedExecutor
 from optimizer.compiler import compiler_sha256
 from optimizer.config import CampaignConfig
@@ -28,7 +29,12 @@ from optimizer.errors import CampaignError
 from optimizer.evaluate import RunnerFactory, TrialContext, without_budget
 from optimizer.executor import DeferredExecutor, Executor, ExecutorFactory
 from optimizer.front import budget_rows, pareto_front
-from optimizer.identity import campaign_identity, module_sha256, settings_without_locations
+from optimizer.identity import (
+    campaign_identity,
+    inputs_sha256,
+    module_sha256,
+    settings_without_locations,
+)
 from optimizer.measurement_cache import MeasurementCache
 from optimizer.operator_memory import (
     GUESS_NAME,
@@ -121,11 +127,21 @@ def run_campaign(
     space = build_space(
         auto.plan,
         auto.report,
-        config.space.settings,
+        config.space_settings,
         storage=storage_of(auto),
         saves_memory=config.saves_memory,
     )
-    task = SearchTask(space, tuple(config.objectives), config.limits)
+    task = SearchTask(
+        space,
+        tuple(config.objectives),
+        config.all_limits,
+        judges_errors=config.accuracy is not None,
+    )
+    samples = (
+        load_samples(config.accuracy, auto.module.inputs, auto.module.outputs)
+        if config.accuracy
+        else None
+    )
     create = runner_factory or partial(
         create_runner,
         config.runner.name,
@@ -145,6 +161,8 @@ def run_campaign(
         create_runner=create,
         compiler_sha256=compiler_sha256(),
         uses_cache=config.measurement_cache,
+        accuracy=config.accuracy,
+        samples=samples,
     )
     runner = create(auto.platform)
     identity = campaign_identity(
@@ -152,7 +170,7 @@ def run_campaign(
         baseline=auto.plan,
         space=space,
         runner=runner.identity(),
-        stimulus=context.stimulus,
+        inputs_sha256=inputs_sha256(context.stimulus, samples),
     )
     folder = _make_folder(config.out_path)
     ledger_path = folder / LEDGER_NAME
@@ -325,7 +343,7 @@ def _check_quantities(config: CampaignConfig, baseline: Measurement) -> None:
     Raises:
         CampaignError: At least one is not measured; all are listed.
     """
-    asked = {name: f"budget.{name}" for name in config.limits}
+    asked = {name: f"budget.{name}" for name in config.all_limits}
     asked |= dict.fromkeys(config.objectives, "objectives")
     runner = "the runner" if baseline.identity is None else f"runner {baseline.identity.runner!r}"
     if missing := missing_quantities(baseline, asked):

@@ -78,8 +78,7 @@ def test_a_plan_of_the_space_is_reproduced_byte_for_byte(
         plan = plan_at(auto.plan, whole, point)
         try:
             first = convert(auto.config, plan=plan)
-        except BudgetError as error:
-            assert error.overflow["dtcm_bytes"] > 0
+        except BudgetError:
             continue
         fitting += 1
         placed = {item.id: item.memory for item in first.plan.tensors}
