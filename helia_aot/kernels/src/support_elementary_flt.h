@@ -42,7 +42,7 @@ static float32x4_t exp_vector(float32x4_t x)
     return vpselq_f32(x, vmulq_f32(root, root), vcmpneq_f32(x, x));
 }
 
-/* As helia_nn_elu_of(). */
+/* As helia_nn_elu_of(). "Less" also holds for what is no number; "greater" does not, so that it comes through. */
 static float32x4_t elu_vector(float32x4_t x)
 {
     float32x4_t sum = vfmasq_n_f32(vdupq_n_f32(1.0f / 40320.0f), x, 1.0f / 5040.0f);
@@ -53,8 +53,8 @@ static float32x4_t elu_vector(float32x4_t x)
     sum = vfmasq_n_f32(sum, x, 0.5f);
     const float32x4_t near = vfmaq_f32(x, vmulq_f32(x, x), sum);
     const float32x4_t far = vsubq_n_f32(helia_nn_exp_vector(x), 1.0f);
-    const float32x4_t below = vpselq_f32(far, near, vcmpltq_n_f32(x, -0.4f));
-    return vpselq_f32(below, x, vcmpltq_n_f32(x, 0.0f));
+    const float32x4_t below = vpselq_f32(far, near, vcmpgtq_f32(vdupq_n_f32(-0.4f), x));
+    return vpselq_f32(below, x, vcmpgtq_f32(vdupq_n_f32(0.0f), x));
 }
 
 /* As helia_nn_gelu_of(). */
