@@ -11,6 +11,8 @@ import reference
 import reference_integer as oracle
 from harness import TARGETS, Case, check_cases, check_rejected
 from reference_softmax import softmax_params
+from test_batch_matmul import integer_cases as product_cases
+from test_lstm import integer_cases as lstm_cases
 
 from helia_aot.ir.tables import softmax_samples_s16
 from helia_aot.operators.transpose_convolution import by_phase
@@ -601,4 +603,5 @@ def test_every_entry_has_a_case():
         e for e in public_entries() if e.startswith(("arm_", "helia_nn_")) and e.endswith(suffixes)
     }
     tested = {case.entry for case in cases()[0]}
+    tested |= {case.entry for case, _ in (*lstm_cases(), *product_cases())}
     assert ours <= tested, sorted(ours - tested)

@@ -14,14 +14,13 @@ typedef struct
 } layer;
 
 static void
-multiply(const void *how, int32_t phase, int32_t taps, int32_t depth, const float32_t *column, float32_t *output)
+multiply(const void *how, const helia_nn_transpose_pixels *pixels, const float32_t *column, float32_t *output)
 {
-    (void)phase;
     const layer *const of = (const layer *)how;
     const float32_t *const rows[HELIA_NN_ROWS] = {column, column, column, column};
     helia_nn_product part = of->product;
-    part.weights += taps * of->size;
-    part.depth = depth;
+    part.weights += pixels->taps * of->size;
+    part.depth = pixels->depth;
     helia_nn_product_rows(&part, rows, 1, output);
 }
 

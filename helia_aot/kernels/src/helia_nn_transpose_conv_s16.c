@@ -17,17 +17,19 @@ typedef struct
     int32_t size; /* weights of one tap */
 } layer;
 
-static void multiply(const void *how, int32_t phase, int32_t taps, int32_t depth, const int16_t *column, int16_t *output)
+static void multiply(const void *how, const helia_nn_transpose_pixels *pixels, const int16_t *column, int16_t *output)
 {
-    (void)phase;
     const layer *const of = (const layer *)how;
-    const int8_t *const weights = of->weights + taps * of->size;
+    const int32_t depth = pixels->depth;
+    /* Pixels outside are zeros: whole rows of them are left out. */
+    const int8_t *const weights = of->weights + pixels->taps * of->size + pixels->first;
     for (int32_t c = 0; c < of->channels; c += 2)
     {
         /* Two channels share a pass over the column; a last one is computed twice over. */
         const int32_t next = helia_nn_min(c + 1, of->channels - 1);
         int64_t sums[2] = {of->bias != NULL ? of->bias[c] : 0, of->bias != NULL ? of->bias[next] : 0};
-        helia_nn_dots_s16_s8(column, weights + c * depth, weights + next * depth, depth, sums);
+        helia_nn_dots_s16_s8(
+            column + pixels->first, weights + c * depth, weights + next * depth, pixels->count, sums);
         for (int32_t k = c; k <= next; k++)
         {
             const int32_t multiplier = helia_nn_reduced_multiplier(of->quant->multiplier[k]);

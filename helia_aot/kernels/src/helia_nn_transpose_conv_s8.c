@@ -15,12 +15,13 @@ typedef struct
     int32_t size; /* weights of one tap */
 } layer;
 
-static void multiply(const void *how, int32_t phase, int32_t taps, int32_t depth, const int8_t *column, int8_t *output)
+static void multiply(const void *how, const helia_nn_transpose_pixels *pixels, const int8_t *column, int8_t *output)
 {
     const layer *const of = (const layer *)how;
     helia_nn_output_stage stage = of->stage;
-    stage.sums += phase * of->channels;
-    helia_nn_matmul_s8(column, depth, 1, of->weights + taps * of->size, of->channels, depth, &stage, output);
+    const int8_t *const weights = of->weights + pixels->taps * of->size;
+    stage.sums += pixels->phase * of->channels;
+    helia_nn_matmul_s8(column, pixels->depth, 1, weights, of->channels, pixels->depth, &stage, output);
 }
 
 arm_cmsis_nn_status helia_nn_transpose_conv_s8(const cmsis_nn_context *ctx,

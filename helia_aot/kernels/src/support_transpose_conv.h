@@ -66,14 +66,19 @@ static inline void helia_nn_gather_pixels(const cmsis_nn_dims *input_dims,
     }
 }
 
-/*
- * Writes the channels of one output from its pixels. `phase` counts the phases, rows first; the phase's weights start `taps` taps
- * into the filter; `depth` numbers are in the column.
- */
+/* The pixels of one output. */
+typedef struct
+{
+    int32_t phase; /* counted rows first */
+    int32_t taps;  /* of the filter before those of the phase */
+    int32_t depth; /* numbers in the column */
+    int32_t first; /* of the numbers, the first one of a row inside the input */
+    int32_t count; /* numbers in rows inside the input */
+} helia_nn_transpose_pixels;
+
+/* Writes the channels of one output from its pixels. */
 typedef void (*helia_nn_transpose_multiply)(const void *how,
-                                            int32_t phase,
-                                            int32_t taps,
-                                            int32_t depth,
+                                            const helia_nn_transpose_pixels *pixels,
                                             const helia_nn_transpose_value *column,
                                             helia_nn_transpose_value *output);
 
@@ -99,6 +104,7 @@ static inline void helia_nn_transpose_conv(cmsis_nn_tile stride,
             const int32_t taps_y = helia_nn_phase_taps(filter_dims->h, stride.h, phase_y);
             const int32_t before_y = helia_nn_taps_before(filter_dims->h, stride.h, phase_y) * all_columns;
             const int32_t top = below / stride.h - taps_y + 1;
+            const int32_t above = helia_nn_clamp(-top, 0, taps_y);
             for (int32_t out_x = 0; out_x < output_dims->w; out_x++)
             {
                 const int32_t right = out_x + padding.w, phase_x = right % stride.w;
@@ -106,12 +112,15 @@ static inline void helia_nn_transpose_conv(cmsis_nn_tile stride,
                 const int32_t before_x = helia_nn_taps_before(filter_dims->w, stride.w, phase_x) * taps_y;
                 const int32_t left = right / stride.w - taps_x + 1;
                 helia_nn_gather_pixels(input_dims, input, outside, top, left, taps_y, taps_x, column);
-                multiply(how,
-                         phase_y * stride.w + phase_x,
-                         before_y + before_x,
-                         taps_y * taps_x * input_dims->c,
-                         column,
-                         output);
+                const int32_t row = taps_x * input_dims->c;
+                const helia_nn_transpose_pixels pixels = {
+                    .phase = phase_y * stride.w + phase_x,
+                    .taps = before_y + before_x,
+                    .depth = taps_y * row,
+                    .first = above * row,
+                    .count = helia_nn_max(helia_nn_min(input_dims->h - top, taps_y) - above, 0) * row,
+                };
+                multiply(how, &pixels, column, output);
                 output += output_dims->c;
             }
         }
