@@ -86,7 +86,9 @@ def test_enormous_biases():
                 convolution("arm_convolve_1x1_s8_fast", same(size=(1, 3), cin=cin, cout=13, **fields), right)
                 for cin in (1, 6, 16, 21)
             ]  # fmt: skip
-            shape = same(size=(3, 3), cin=4, cout=10, kernel=(3, 3), activation=(-100, 90), **fields)
+            shape = same(
+                size=(3, 3), cin=4, cout=10, kernel=(3, 3), activation=(-100, 90), **fields
+            )
             made.append(convolution("arm_convolve_s8", shape, right))
         made.append(depthwise(same(size=(4, 5), cin=14, cout=14, kernel=(3, 3), seed=right), right))
     check(made)
