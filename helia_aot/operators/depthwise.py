@@ -162,8 +162,8 @@ class Depthwise:
 
 
 def _runs_as_convolution(c_in: int, c_out: int, target: Target) -> bool:
-    """One input channel read by several filters is a convolution; the vector and DSP kernels run it as one."""
-    return (target.mve or target.dsp) and c_in == 1 and c_out > 1
+    """One input channel read by several filters is a convolution; the vector kernels run it as one."""
+    return target.mve and c_in == 1 and c_out > 1
 
 
 def _entry(geometry: Window, c_in: int, c_out: int, target: Target, *, specialized: bool) -> str:
