@@ -64,7 +64,7 @@ def test_a_plan_gives_the_same_c_and_then_changes_nothing(
     first = convert(digits(digits_model, optimization={"kernel": kernel}))
     second = convert(digits(digits_model), plan=first.plan)
     third = convert(digits(digits_model), plan=second.plan)
-    assert second.receipt == "applied 11 of 11 choices and 44 of 44 placements of the plan"
+    assert second.receipt == "applied 22 of 22 choices and 44 of 44 placements of the plan"
     changed = {path for path, text in texts(first).items() if texts(second)[path] != text}
     assert changed <= {"aot_plan.json", "aot_report.json"}
     assert texts(third) == texts(second)

@@ -29,10 +29,11 @@
 
 /*
  * DSP bodies are used where the target has the packed 16-bit instructions of Armv7E-M and no Helium. HELIA_NN_PORTABLE and a build
- * without optimisation turn them off in the same way.
+ * without optimisation turn them off in the same way, and so does Clang, which does not give assembly all the registers that it needs
+ * here.
  */
-#if !defined(HELIA_NN_PORTABLE) && !defined(HELIA_NN_MVE) && defined(__ARM_FEATURE_DSP) && defined(__ARM_32BIT_STATE) && \
-    defined(__OPTIMIZE__) && !defined(__ARM_FEATURE_MVE)
+#if !defined(HELIA_NN_PORTABLE) && defined(__ARM_FEATURE_DSP) && !defined(__ARM_FEATURE_MVE) && defined(__OPTIMIZE__) && \
+    !defined(__clang__)
 #define HELIA_NN_DSP 1
 #include "support_dsp.h"
 #endif
