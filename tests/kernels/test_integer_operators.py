@@ -467,6 +467,46 @@ def phase_sums(filters, stride, offset: int, bias) -> np.ndarray:
     return np.array(rows, np.int32)
 
 
+def narrow_layers_s16():
+    """Accumulators at and around the limits of 32 bits, with every tail of a vector and of a block of channels."""
+    rng = np.random.default_rng(10)
+    for index, depth in enumerate((1, 7, 8, 9, 40, 255, 256, 511, 512, 1030)):
+        channels = 1 + index % 9
+        x = rng.choice([-32768, 32767], (2, depth)).astype(np.int16)
+        weights = rng.choice([-127, 127], (channels, depth)).astype(np.int8)
+        weights[0] = np.where(x[0] < 0, -127, 127)
+        multiplier = rng.choice([1 << 30, 0x7FFEFFFF, 0x7FFF8000, 2**31 - 1], channels).astype(
+            np.int32
+        )
+        shift = rng.integers(-20, -1, channels).astype(np.int32)
+        for limit in (1000, 1 << 30, (1 << 30) + 1):
+            bias = rng.choice([-limit, limit], channels)
+            acc = x.astype(np.int64) @ weights.astype(np.int64).T + bias
+            expected = np.clip(oracle.scaled_s64(acc, multiplier, shift), -32768, 32767)
+            expected = expected.astype(np.int16)
+            extents = [2, 1, 1, depth, depth, 1, 1, channels, 2, 1, 1, channels]
+            tensors = [x, weights, bias, None, multiplier, shift]
+            params = [*extents, 0, 0, 0, -32768, 32767]
+            entry = "arm_fully_connected_per_channel_s16"
+            yield Case(entry, params, tensors, expected.nbytes), expected
+            extents = [1, 1, 2, depth, channels, 1, 1, depth, 1, 1, 2, channels]
+            params = [*extents, 0, 0, 1, 1, 0, 0, 1, 1, -32768, 32767, 0]
+            yield Case("arm_convolve_s16", params, tensors, expected.nbytes), expected
+    for channels in (1, 4, 5, 8, 13, 16):
+        x = rng.choice([-32768, 32767], (1, 5, 4, channels)).astype(np.int16)
+        filters = rng.choice([-127, 127], (1, 3, 3, channels)).astype(np.int8)
+        multiplier = rng.choice([1 << 30, 2**31 - 1], channels).astype(np.int32)
+        shift = rng.integers(-16, -1, channels).astype(np.int32)
+        bias = rng.choice([-(1 << 30), 1 << 30, 77], channels)
+        expected = oracle.convolve_s16(
+            x, filters[0].transpose(2, 0, 1)[..., None], bias, stride=(1, 1), padding=(1, 1), dilation=(1, 1),
+            output=(5, 4), multiplier=multiplier, shift=shift, activation=(-32768, 30000),
+        )  # fmt: skip
+        params = [*x.shape, *filters.shape, *x.shape, 0, 0, 1, 1, 1, 1, 1, 1, -32768, 30000, 1]
+        tensors = [x, filters, bias, None, multiplier, shift]
+        yield Case("arm_depthwise_conv_s16", params, tensors, expected.nbytes), expected
+
+
 def transposed_and_svdf():
     rng = np.random.default_rng(9)
     plans = [
@@ -552,6 +592,7 @@ GROUPS = (
     movements,
     reductions,
     layers_s16,
+    narrow_layers_s16,
     transposed_and_svdf,
 )
 
