@@ -40,6 +40,13 @@ def test_version_is_printed() -> None:
     assert CliRunner().invoke(app, ["version"]).stdout.strip() == __version__
 
 
+def test_presets_are_listed() -> None:
+    found = json.loads(CliRunner().invoke(app, ["presets", "--json"]).stdout)
+    assert {"kernels", "placement", "full", "fast-first-look"} <= set(found)
+    text = CliRunner().invoke(app, ["presets"]).stdout
+    assert all(name in text for name in found)
+
+
 def test_help_names_every_command() -> None:
     text = CliRunner().invoke(app, ["--help"]).stdout
     assert all(

@@ -119,3 +119,39 @@ def test_tpe_avoids_bad_plans() -> None:
         plan = apply(PLAN, SPACE.choices(choices))
         study.tell(number, BAD if is_bad else table_measurement(plan))
     assert sum(asked[30:]) < 10
+
+
+BUDGET = {"code_bytes": 1000.0, "cycles": 1e9}
+
+
+def sized(code_bytes: int) -> Measurement:
+    return table_measurement(PLAN).model_copy(update={"code_bytes": code_bytes})
+
+
+def test_a_plan_over_a_limit_is_told_its_cycles_and_how_far_it_is_above() -> None:
+    study = CampaignStudy(SPACE, sampler="tpe", seed=0, budget=BUDGET)
+    study.ask(0)
+    study.tell(0, sized(1250))
+    study.add(SPACE.baseline, sized(900))
+    cycles = table_measurement(PLAN).best_cycles
+    assert [trial.state.name for trial in study.trials] == ["COMPLETE", "COMPLETE"]
+    assert [trial.constraints["code_bytes"] for trial in study.trials] == [250.0, -100.0]
+    assert {trial.constraints["cycles"] for trial in study.trials} == {cycles - 1e9}
+    assert {trial.value for trial in study.trials} == {float(cycles)}
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "nsga2", "random"])
+def test_several_objectives_are_an_ordinary_study(sampler: SamplerName) -> None:
+    objectives = ("cycles", "code_bytes")
+    study = CampaignStudy(SPACE, sampler=sampler, seed=1, objectives=objectives, budget=BUDGET)
+    study.add(SPACE.baseline, sized(700))
+    for number in range(12):
+        choices = study.ask(number)
+        generic = sum(value == "generic" for value in choices.values())
+        measured = table_measurement(apply(PLAN, SPACE.choices(choices)))
+        outcome = measured.model_copy(update={"code_bytes": 700 + 100 * generic})
+        study.tell(number, BAD if number % 5 == 4 else outcome)
+    told = [trial for trial in study.trials if trial.state.name == "COMPLETE"]
+    assert len(told) == 13  # a bad plan gets the worst values and a violated constraint
+    assert all(len(trial.values) == 2 for trial in told)
+    assert sum("plan" in trial.constraints for trial in told) == 2

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthetic_campaign import synthetic_space, table_measurement
 
-from optimizer.verdict import MAX_FINALISTS, compare, finalists, separates
+from optimizer.verdict import MAX_FINALISTS, compare, confirm, finalists, separates
 from results.records import Role, TrialRecord
 from runners.measurement import Measurement
 from search_spaces.plans import apply, plan_key
@@ -167,3 +167,39 @@ def test_a_finalist_that_does_not_win_is_not_measured_elsewhere() -> None:
         raise AssertionError((is_finalist, slot))
 
     assert not compare("a" * 64, lambda *_: ok(1000), elsewhere=there).is_faster
+
+
+def test_a_plan_that_breaks_a_limit_is_no_finalist() -> None:
+    def value(measurement: Measurement) -> float | None:
+        cycles = measurement.best_cycles
+        return None if cycles < 800 else float(cycles)
+
+    records = [record("search", cycles, n) for n, cycles in enumerate((700, 900, 850))]
+    found = [item.measurement.best_cycles for item in finalists(records, BASELINE, value=value)]
+    assert found == [850, 900]
+
+
+def test_any_plan_within_the_limits_is_better_than_a_baseline_beyond_them() -> None:
+    def value(measurement: Measurement) -> float | None:
+        cycles = measurement.best_cycles
+        return None if cycles <= 1000 else float(cycles)
+
+    records = [record("search", cycles, n) for n, cycles in enumerate((900, 1300, 1200))]
+    found = [item.measurement.best_cycles for item in finalists(records, BASELINE, value=value)]
+    assert found == [1200, 1300]
+
+
+@pytest.mark.parametrize("is_good", [True, False])
+def test_a_finalist_without_a_rival_must_keep_its_promise_twice(is_good: bool) -> None:
+    slots: list[tuple[bool, int]] = []
+
+    def measure(is_finalist: bool, slot: int) -> Measurement:
+        slots.append((is_finalist, slot))
+        return ok(500)
+
+    found = confirm(
+        BASELINE.plan_key, measure, is_good=lambda _: is_good, reason="it keeps to the limits"
+    )
+    assert found.is_faster == is_good
+    assert slots == ([(True, 0), (True, 1)] if is_good else [(True, 0)])
+    assert ("keeps" in found.reason) == is_good
