@@ -205,9 +205,17 @@ class Profile:
                 found += [cut] if cut is not None else []
         return tuple(found)
 
-    def _limits(self, tighter: Mapping[str, float] | None = None) -> list[Limit]:
-        """Gives everything that a plan must keep to, measured sizes and cycles included."""
-        found = [*self._room, *self._task.footprint.limits(self._samples, tighter=tighter)]
+    def _limits(
+        self, tighter: Mapping[str, float] | None = None, *, surely: bool = False
+    ) -> list[Limit]:
+        """Gives everything that a plan must keep to, measured sizes and cycles included.
+
+        Args:
+            tighter: Further limits.
+            surely: Whether sizes that too few builds tell are taken as low as they may be.
+        """
+        measured = self._task.footprint.limits(self._samples, tighter=tighter, surely=surely)
+        found = [*self._room, *measured]
         return [*found, *self._cycle_limits()]
 
     def _cycle_limits(self) -> Iterator[Limit]:
@@ -343,7 +351,7 @@ class Profile:
         if isinstance(self._model, LinearModel):
             found = self._covering(must_cover=False)
             return found or self._cheapest(self._model.costs(), self._taken)
-        bound = self._cheapest(self._model.costs(low=True))
+        bound = self._cheapest(self._model.costs(low=True), limits=self._limits(surely=True))
         if bound is not None and bound not in self._known:
             return bound
         asks_for_a_check = self._model.error_cycles is None or bool(self._model.error_cycles)
@@ -471,7 +479,7 @@ class Profile:
         excluded = [*self._excluded, *self._unreachable]
         if not self._model.is_complete(excluded):
             return None
-        bound = self._model.bound(excluded, self._limits())
+        bound = self._model.bound(excluded, self._limits(surely=True))
         is_open = len(self._task.objectives) > 1 and self._front(_SWEEP[:1]) is not None
         if bound is None or is_open:
             return None
