@@ -42,6 +42,7 @@ from helia_aot.operators.spec import HasFixedChoices, LoweredOperator, Target
 from helia_aot.optimization.attributes import (
     OperatorPlacement,
     operator_placements,
+    planned_code,
     scratch_warnings,
 )
 from helia_aot.optimization.check import PlanSubject, check_plan
@@ -171,6 +172,7 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
     if config.module.kernels == "external":
         check_kernels(lowered, model.name)
     placements = operator_placements(operators, config.operators, platform)
+    placements = planned_code(placements, operators, plan, platform)
     scratch_placement = {
         low.scratch_id: placement.scratch
         for low, placement in zip(lowered, placements, strict=True)
@@ -202,7 +204,7 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
         module_prefix=config.module.prefix,
         platform=identities[1],
         optimization=settings,
-        operators=plan_operators(operators, choices, fixed),
+        operators=plan_operators(operators, choices, fixed, [item.code for item in placements]),
         tensors=plan_tensors(
             requests,
             memory_plan,

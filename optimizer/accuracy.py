@@ -32,6 +32,9 @@ Outputs = tuple[NDArray[Any], ...]
 LabelMetric = Callable[[Sequence[Outputs], NDArray[Any]], float]
 """Gives a score, higher is better, from the outputs of all samples and their labels."""
 
+LARGEST_DB: Final = 400.0
+"""Stands for an infinite ratio; float64 resolves about 320 dB."""
+
 RANDOM_SAMPLES: Final = 4
 """Samples when no file is given: pseudo-random inputs, seeds from 0."""
 
@@ -52,6 +55,9 @@ class Metric:
     needs_labels: bool
     text: str
 
+
+NOISE_TO_SIGNAL_DB: Final = "noise_to_signal_db"
+"""The ratio of signal to noise with its sign turned: lower is better, as for every quantity."""
 
 MAX_ABS_ERROR: Final = "max_abs_error"
 ACCURACY_DROP: Final = "accuracy_drop"
@@ -106,8 +112,9 @@ class AccuracyConfig(StrictModel):
     limit: float | None = Field(
         None,
         description=(
-            "The worst value of the metric that is accepted: an upper limit where lower is better, a "
-            "lower limit where higher is; budget.max_abs_error and budget.accuracy_drop are limits too"
+            "What is accepted: the largest error, the lowest ratio in dB, or for metrics with labels "
+            "the largest drop of the score against auto; budget.max_abs_error and "
+            "budget.accuracy_drop say the same"
         ),
     )
     max_samples: int = Field(
@@ -129,6 +136,17 @@ class AccuracyConfig(StrictModel):
         """Whether the metric compares with labels."""
         metric = METRICS.get(self.metric)
         return metric is None or metric.needs_labels
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """The limit as an upper one, by the name of a quantity."""
+        if self.limit is None:
+            return {}
+        if self.needs_labels:
+            return {ACCURACY_DROP: self.limit}
+        if self.is_higher_better:
+            return {NOISE_TO_SIGNAL_DB: -self.limit}
+        return {self.metric: self.limit}
 
     @property
     def is_higher_better(self) -> bool:
@@ -230,8 +248,9 @@ def top1(outputs: Sequence[Outputs], labels: NDArray[Any]) -> float:
 def differences(outputs: Sequence[Outputs], reference: Sequence[Outputs]) -> dict[str, float]:
     """Gives every metric that compares outputs with reference outputs, over all samples and outputs.
 
-    A value that is no number, or infinite where the reference is not, makes errors infinite and the ratio minus
-    infinity. Equal outputs have an infinite ratio.
+    Returns:
+        The metrics by name; none where an output is no number, or infinite where the reference is not. The ratio lies
+        within :data:`LARGEST_DB`, which equal outputs have.
     """
     wide = [np.concatenate([_wide(a) for a in sample]) for sample in outputs]
     true = [np.concatenate([_wide(a) for a in sample]) for sample in reference]
@@ -239,16 +258,13 @@ def differences(outputs: Sequence[Outputs], reference: Sequence[Outputs]) -> dic
     with np.errstate(invalid="ignore"):
         error = np.where(got == wanted, 0.0, got - wanted)
     if not np.all(np.isfinite(error)):
-        return {
-            MAX_ABS_ERROR: math.inf,
-            "mean_squared_error": math.inf,
-            "signal_to_noise_db": -math.inf,
-        }
+        return {}
     noise, signal = float(np.sum(error**2)), float(np.sum(wanted**2))
     return {
         MAX_ABS_ERROR: float(np.max(np.abs(error), initial=0.0)),
         "mean_squared_error": float(np.mean(error**2)) if error.size else 0.0,
         "signal_to_noise_db": _decibel(signal, noise),
+        NOISE_TO_SIGNAL_DB: -_decibel(signal, noise),
     }
 
 
@@ -269,11 +285,11 @@ def judge(
         labels: The labels, where there are any.
 
     Returns:
-        The differences; with labels also the score, by the metric's name, and ``accuracy_drop``, what the baseline
-        scores more (below 0 where the plan is better).
+        The differences, none of them where an output is no number; with labels also the score, by the metric's name,
+        and ``accuracy_drop``, what the baseline scores more (below 0 where the plan is better).
     """
     found = differences(outputs, reference)
-    if config.needs_labels and labels is not None:
+    if found and config.needs_labels and labels is not None:
         metric = label_metric(config.metric)
         score = float(metric(outputs, labels))
         found[config.metric] = score
@@ -303,6 +319,10 @@ def _stacked(
             reason = f"has the shape {list(array.shape)}"
             wanted = f"samples of {list(tensor.shape)}, one after another"
             problems.append(Problem(key, reason, f"give {wanted}"))
+        elif array.dtype.kind == np.dtype(tensor.dtype).kind == "f":
+            # Floats of another width are what they are: inputs are rounded, references stay.
+            array = array.astype(tensor.dtype) if must else array
+            found.append(array.reshape(len(array), *tensor.shape))
         elif array.dtype != np.dtype(tensor.dtype):
             problems.append(Problem(key, f"is {array.dtype}", f"give {tensor.dtype}"))
         else:
@@ -315,9 +335,9 @@ def _wide(array: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _decibel(signal: float, noise: float) -> float:
-    if noise == 0.0:
-        return math.inf
-    return 10 * math.log10(signal / noise) if signal > 0.0 else -math.inf
+    if noise == 0.0 or signal == 0.0:
+        return LARGEST_DB if noise == 0.0 else -LARGEST_DB
+    return min(max(10 * math.log10(signal / noise), -LARGEST_DB), LARGEST_DB)
 
 
 def _is_function_name(name: str) -> bool:

@@ -8,7 +8,10 @@ choices of neighbours; limits on other linear costs, such as bytes, hold exactly
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -137,6 +140,23 @@ def _first_allowed(costs: Costs, excluded: Sequence[Choices]) -> Assignment | No
     return None
 
 
+@contextmanager
+def _own_output() -> Iterator[None]:
+    """Sends what the solver prints by itself to standard error; standard output belongs to results."""
+    sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:  # there is no standard output
+        yield
+        return
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
 class _Programme:
     """Collects variables and rows: one 0/1 variable for each alternative, one more for each pair."""
 
@@ -216,13 +236,14 @@ class _Programme:
         matrix = coo_array((values, (rows, columns)), shape=shape).tocsc()
         integrality = np.zeros(shape[1])
         integrality[: self._integers] = 1
-        result = milp(
-            np.asarray(self._objective),
-            constraints=LinearConstraint(matrix, self._low, self._high),
-            bounds=Bounds(0, 1),
-            integrality=integrality,
-            options={"mip_rel_gap": 0.0},
-        )
+        with _own_output():
+            result = milp(
+                np.asarray(self._objective),
+                constraints=LinearConstraint(matrix, self._low, self._high),
+                bounds=Bounds(0, 1),
+                integrality=integrality,
+                options={"mip_rel_gap": 0.0},
+            )
         if result.x is None:
             return None
         return tuple(

@@ -73,7 +73,7 @@ def quarantine(
     from runners.device.boards import load_boards
 
     board = chosen_boards(load_boards(boards), [name])[name]
-    BoardState(board.probe).set_aside(reason)
+    BoardState(board.probe_id).set_aside(reason)
     typer.echo(f"{name}: set aside: {reason}")
 
 
@@ -88,5 +88,5 @@ def release(
     from runners.device.boards import load_boards
 
     board = chosen_boards(load_boards(boards), [name])[name]
-    was_aside = BoardState(board.probe).release()
+    was_aside = BoardState(board.probe_id).release()
     typer.echo(f"{name}: {'released' if was_aside else 'was not set aside'}")

@@ -21,6 +21,7 @@ from helia_aot.optimization.knobs import KERNEL
 from helia_aot.optimization.plan import OptimizationPlan
 from helia_aot.optimization.report import OptimizationReport
 from helia_aot.optimization.write import dump_json
+from optimizer.accuracy import load_samples
 from optimizer.cached_executor import CachedExecutor
 from optimizer.compiler import compiler_sha256
 from optimizer.config import CampaignConfig
@@ -28,7 +29,12 @@ from optimizer.errors import CampaignError
 from optimizer.evaluate import RunnerFactory, TrialContext, without_budget
 from optimizer.executor import DeferredExecutor, Executor, ExecutorFactory
 from optimizer.front import budget_rows, pareto_front
-from optimizer.identity import campaign_identity, module_sha256, settings_without_locations
+from optimizer.identity import (
+    campaign_identity,
+    inputs_sha256,
+    module_sha256,
+    settings_without_locations,
+)
 from optimizer.measurement_cache import MeasurementCache
 from optimizer.operator_memory import (
     GUESS_NAME,
@@ -40,6 +46,7 @@ from optimizer.operator_memory import (
 from optimizer.profile import Profile, record_outcomes
 from optimizer.progress import Progress
 from optimizer.quantities import CYCLES, counts_time, fits, missing_quantities, quantity
+from optimizer.report import write_report
 from optimizer.reproduce import reproduce_command
 from optimizer.search import Search, SearchLimits
 from optimizer.serial_executor import SerialExecutor
@@ -120,11 +127,21 @@ def run_campaign(
     space = build_space(
         auto.plan,
         auto.report,
-        config.space.settings,
+        config.space_settings,
         storage=storage_of(auto),
         saves_memory=config.saves_memory,
     )
-    task = SearchTask(space, tuple(config.objectives), config.limits)
+    task = SearchTask(
+        space,
+        tuple(config.objectives),
+        config.all_limits,
+        judges_errors=config.accuracy is not None,
+    )
+    samples = (
+        load_samples(config.accuracy, auto.module.inputs, auto.module.outputs)
+        if config.accuracy
+        else None
+    )
     create = runner_factory or partial(
         create_runner,
         config.runner.name,
@@ -144,6 +161,8 @@ def run_campaign(
         create_runner=create,
         compiler_sha256=compiler_sha256(),
         uses_cache=config.measurement_cache,
+        accuracy=config.accuracy,
+        samples=samples,
     )
     runner = create(auto.platform)
     identity = campaign_identity(
@@ -151,7 +170,7 @@ def run_campaign(
         baseline=auto.plan,
         space=space,
         runner=runner.identity(),
-        stimulus=context.stimulus,
+        inputs_sha256=inputs_sha256(context.stimulus, samples),
     )
     folder = _make_folder(config.out_path)
     ledger_path = folder / LEDGER_NAME
@@ -306,10 +325,12 @@ def _run(
     evidence_path = folder / EVIDENCE_NAME
     write_atomically(evidence_path, evidence.to_json())
     write_atomically(plan_path, plan_text)  # last: where a plan is, its evidence is too
+    report_path = write_report(folder)
     return build_summary(
         evidence,
         plan_path=str(plan_path),
         evidence_path=str(evidence_path),
+        report_path=str(report_path),
         reproduce=reproduce_command(
             config.convert, plan_path=plan_path, module_path=folder / "module"
         ),
@@ -322,7 +343,7 @@ def _check_quantities(config: CampaignConfig, baseline: Measurement) -> None:
     Raises:
         CampaignError: At least one is not measured; all are listed.
     """
-    asked = {name: f"budget.{name}" for name in config.limits}
+    asked = {name: f"budget.{name}" for name in config.all_limits}
     asked |= dict.fromkeys(config.objectives, "objectives")
     runner = "the runner" if baseline.identity is None else f"runner {baseline.identity.runner!r}"
     if missing := missing_quantities(baseline, asked):
@@ -342,8 +363,11 @@ def _write_front(
 ) -> tuple[FrontPoint, ...]:
     """Writes the plan of every point of the Pareto front and gives the points."""
     points = []
+    stem = f"{config.convert.module.prefix}_front_"
+    for old in config.out_path.glob(f"{stem}*_plan.json"):
+        old.unlink()
     for number, point in enumerate(pareto_front(task, ledger.entries)):
-        name = f"{config.convert.module.prefix}_front_{number}_plan.json"
+        name = f"{stem}{number}_plan.json"
         plan = plan_at(auto_plan, task.space, point.choices)
         written = _final_conversion(config, plan)
         write_atomically(config.out_path / name, dump_json(written.plan))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -21,7 +22,8 @@ from helia_aot.config.problems import problems_of
 from helia_aot.errors import ConfigError, Problem
 from helia_aot.optimization.budgets import MEMORY_SUFFIX, budget_names, closest_name
 from helia_aot.platforms.registry import load_platform
-from optimizer.quantities import CYCLES, UNMEASURED, counts_time, is_quantity
+from optimizer.accuracy import AccuracyConfig
+from optimizer.quantities import CYCLES, ERRORS, UNMEASURED, counts_time, is_quantity
 from optimizer.samplers import SamplerName
 from runners.kernel_library import KernelLibrary
 from runners.registry import NEED_BOARDS, RUNNERS
@@ -194,6 +196,11 @@ class CampaignConfig(StrictModel):
         "one is written. A limit on a memory also bounds what the planner uses of it",
     )
     space: SpaceConfig = Field(default_factory=SpaceConfig, description="Which plans are searched")
+    accuracy: AccuracyConfig | None = Field(
+        None,
+        description="How plans with approximate values are judged; null searches exact values only, "
+        "whose outputs must be those of auto bit for bit",
+    )
     search: SearchConfig = Field(
         default_factory=SearchConfig, description="How the space is searched"
     )
@@ -212,8 +219,18 @@ class CampaignConfig(StrictModel):
 
     @property
     def limits(self) -> dict[str, float]:
-        """All upper limits by name."""
+        """The upper limits of the budgets by name."""
         return {**self.convert.optimization.budget, **self.budget}
+
+    @property
+    def all_limits(self) -> dict[str, float]:
+        """All upper limits by quantity, that of the accuracy among them."""
+        return {**self.limits, **(self.accuracy.limits if self.accuracy else {})}
+
+    @property
+    def space_settings(self) -> SpaceSettings:
+        """What is said about the space; approximate values belong to it where errors are judged."""
+        return replace(self.space.settings, approximate=self.accuracy is not None)
 
     @property
     def limited_convert(self) -> ConvertConfig:
@@ -292,7 +309,11 @@ def load_campaign_config(
         raise ConfigError(
             "The campaign is not valid.", problems_of(error, CampaignConfig)
         ) from error
-    if unfit := [*_unfit_settings(config.convert.optimization), *_unfit_names(config)]:
+    if unfit := [
+        *_unfit_settings(config.convert.optimization),
+        *_unfit_names(config),
+        *_unfit_errors(config),
+    ]:
         raise ConfigError("The campaign is not valid.", unfit)
     return config
 
@@ -344,3 +365,20 @@ def _unfit_names(config: CampaignConfig) -> list[Problem]:
             )
         )
     return problems
+
+
+def _unfit_errors(config: CampaignConfig) -> list[Problem]:
+    """Gives limits and objectives on errors that nothing judges, and judging without a limit."""
+    if config.accuracy is None:
+        return [
+            Problem(
+                name, "errors are judged by an accuracy section", "add accuracy: {}, or remove it"
+            )
+            for name in ERRORS
+            if name in config.limits or name in config.objectives
+        ]
+    if config.all_limits.keys() & {*ERRORS, *config.accuracy.limits}:
+        return []
+    reason = "approximate values are searched, but nothing says how large an error may be"
+    next_step = "set accuracy.limit, budget.max_abs_error or budget.accuracy_drop"
+    return [Problem("accuracy", reason, next_step)]

@@ -42,6 +42,8 @@ def summary_parts(summary: CampaignSummary) -> Iterator[RenderableType]:
         yield Text(f"next: {summary.next_step}")
     written = "the auto plan" if summary.is_auto else "the best plan"
     yield Text(f"{written} is in {summary.plan_path}, the evidence in {summary.evidence_path}")
+    if summary.report_path:
+        yield Text(f"a page about it: {summary.report_path}")
     yield Text(f"reproduce:\n  {summary.reproduce}")
 
 

@@ -24,6 +24,7 @@ from helia_aot.config.convert import ConvertConfig
 from helia_aot.errors import BudgetError, HeliaError
 from helia_aot.optimization.plan import OptimizationPlan
 from helia_aot.platforms.schema import Platform
+from optimizer.accuracy import AccuracyConfig, Outputs, Samples, judge
 from optimizer.compiler import compiler_sha256
 from optimizer.deadlines import Deadlines
 from optimizer.measurement_cache import CacheError, MeasurementCache, image_cache_key
@@ -50,6 +51,8 @@ class TrialContext:
         create_runner: Makes the runner.
         compiler_sha256: Digest of the compiler that every worker must have.
         uses_cache: Whether images that this machine has measured before do not run again.
+        accuracy: How errors are judged; None for a campaign of exact plans.
+        samples: What they are judged on; set exactly with ``accuracy``.
     """
 
     config: ConvertConfig
@@ -59,6 +62,8 @@ class TrialContext:
     compiler_sha256: str
     uses_cache: bool = False
     files: Mapping[str, bytes] = field(default_factory=dict)
+    accuracy: AccuracyConfig | None = None
+    samples: Samples | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,8 @@ class TrialJob:
             ``auto`` chooses is measured even then.
         deadlines: What its stages may take.
         avoid: Workers that should not run it, as long as there are others.
+        may_differ: Whether the plan has other approximate values than the baseline, so that its outputs are judged
+            instead of compared.
     """
 
     number: int
@@ -86,6 +93,7 @@ class TrialJob:
     holds_budget: bool = True
     deadlines: Deadlines = field(default_factory=Deadlines)
     avoid: frozenset[int] = frozenset()
+    may_differ: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,6 +122,7 @@ class Evaluator:
         self._context = context
         self._runner: Runner | None = None
         self._is_cached = False
+        self._baseline_outputs: list[Outputs] | None = None
         self._has_the_compiler = compiler_sha256() == context.compiler_sha256
 
     def ready(self) -> bool:
@@ -169,7 +178,58 @@ class Evaluator:
                 "storage_bytes": dict(conversion.storage_bytes),
             }
         )
-        return _with_deadline(check_outputs(measurement, job.expected_outputs_sha256), job)
+        if not job.may_differ:
+            measurement = check_outputs(measurement, job.expected_outputs_sha256)
+        if context.accuracy is not None and measurement.status == "ok":
+            measurement = self._judged(measurement, conversion, settings, job)
+        return _with_deadline(measurement, job)
+
+    def _judged(
+        self,
+        measurement: Measurement,
+        conversion: Conversion,
+        settings: MeasureSettings,
+        job: TrialJob,
+    ) -> Measurement:
+        """Gives the measurement with its errors; a plan whose outputs are no numbers is bad."""
+        accuracy, samples = self._context.accuracy, self._context.samples
+        assert accuracy is not None
+        assert samples is not None
+        if self._baseline_outputs is None:
+            with self._unpacked() as config:
+                auto = convert(without_budget(config))
+            found = self._outputs(auto, settings, samples)
+            if isinstance(found, Measurement):
+                return found
+            self._baseline_outputs = found
+        outputs = self._baseline_outputs
+        if job.may_differ:
+            found = self._outputs(conversion, settings, samples)
+            if isinstance(found, Measurement):
+                return found
+            outputs = found
+        reference = samples.outputs or self._baseline_outputs
+        errors = judge(accuracy, outputs, reference, self._baseline_outputs, samples.labels)
+        if not errors:
+            reason = "an output is no number, or infinite"
+            return measurement.model_copy(
+                update={"status": "plan_bad", "stage": "compare", "reason": reason}
+            )
+        return measurement.model_copy(update={"errors": errors})
+
+    def _outputs(
+        self, conversion: Conversion, settings: MeasureSettings, samples: Samples
+    ) -> list[Outputs] | Measurement:
+        """Gives what a module computes for every sample, or the first measurement that is not good."""
+        assert self._runner is not None
+        once = replace(settings, warmups=0, repeats=1, per_operator=False)
+        outputs = []
+        for stimulus in samples.stimuli:
+            result = self._runner.measure(conversion, stimulus, once)
+            if result.measurement.status != "ok":
+                return result.measurement
+            outputs.append(result.outputs)
+        return outputs
 
     @contextmanager
     def _unpacked(self) -> Iterator[ConvertConfig]:

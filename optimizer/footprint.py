@@ -241,6 +241,11 @@ class Footprint:
         """Gives the bytes of a quantity that :meth:`knows`."""
         return self.memory_bytes(name.removesuffix(MEMORY_SUFFIX), assignment)
 
+    def room_bytes(self, name: str) -> float:
+        """Gives what plans may take of a memory that :meth:`knows`, by the name of its budget."""
+        size_bytes = self._size_bytes(name.removesuffix(MEMORY_SUFFIX))
+        return min(size_bytes, self.budget.get(name, np.inf))
+
     def limits(
         self,
         samples: Sequence[SizeSample] = (),
@@ -369,7 +374,7 @@ class Footprint:
         memory = name.removesuffix(MEMORY_SUFFIX)
         if memory not in self._memory_names:
             return None
-        most = min(self._size_bytes(memory), self.budget.get(name, np.inf))
+        most = self.room_bytes(name)
         constants, live = self._constants[memory], self._scratch[memory]
         need = most + excess - constants.of(assignment)
         movable = [

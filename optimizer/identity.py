@@ -11,6 +11,7 @@ from helia_aot.codegen.module import Module
 from helia_aot.config.convert import ConvertConfig
 from helia_aot.optimization.plan import OptimizationPlan
 from helia_aot.version import __version__
+from optimizer.accuracy import Samples
 from optimizer.compiler import compiler_sha256
 from optimizer.config import CampaignConfig
 from results.records import CampaignIdentity
@@ -25,7 +26,7 @@ def campaign_identity(
     baseline: OptimizationPlan,
     space: SearchSpace,
     runner: RunnerIdentity,
-    stimulus: Stimulus,
+    inputs_sha256: str,
 ) -> CampaignIdentity:
     """Gives the identity of a campaign.
 
@@ -41,12 +42,22 @@ def campaign_identity(
         space_sha256=space.digest(),
         compiler=f"helia-aot {__version__} {compiler_sha256()}",
         runner=runner,
-        stimulus_sha256=outputs_sha256(stimulus.inputs),
+        stimulus_sha256=inputs_sha256,
         sampler=config.search.sampler,
         seed=config.search.seed,
         objectives=tuple(config.objectives),
-        budget=config.limits,
+        budget=config.all_limits,
     )
+
+
+def inputs_sha256(stimulus: Stimulus, samples: Samples | None) -> str:
+    """Gives the SHA-256 over everything that plans run on and are compared with."""
+    arrays = list(stimulus.inputs)
+    if samples is not None:
+        arrays += [array for item in samples.stimuli for array in item.inputs]
+        arrays += [array for outputs in samples.outputs or () for array in outputs]
+        arrays += [] if samples.labels is None else [samples.labels]
+    return outputs_sha256(arrays)
 
 
 def config_sha256(config: CampaignConfig) -> str:
@@ -55,6 +66,8 @@ def config_sha256(config: CampaignConfig) -> str:
         "convert": settings_without_locations(config.limited_convert),
         "runner": config.runner.model_dump(mode="json", exclude={"timeout_s", "boards", "kernels"}),
     }
+    if config.accuracy is not None:
+        settings["accuracy"] = {"metric": config.accuracy.metric}
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 

@@ -198,25 +198,45 @@ class Profile:
     @cached_property
     def _room(self) -> tuple[Limit, ...]:
         """What conversion would refuse: full memories, and what plans that overflowed showed."""
-        found = self._task.footprint.limits()
+        return (*self._task.footprint.limits(tighter=self._careful), *self._cuts)
+
+    @cached_property
+    def _careful(self) -> dict[str, float]:
+        """Memories less the most that first fit left unused in a plan that overflowed them."""
+        footprint = self._task.footprint
+        found: dict[str, float] = {}
         for assignment, outcome in self._known.items():
             for name, excess in outcome.overflow.items():
-                cut = self._task.footprint.cut(name, assignment, excess)
-                found += [cut] if cut is not None else []
-        return tuple(found)
+                if footprint.knows(name):
+                    # What was needed is room and excess; so this is room less what was not expected.
+                    most = footprint.expected(name, assignment) - excess
+                    found[name] = max(0.0, min(most, found.get(name, most)))
+        return found
+
+    @cached_property
+    def _cuts(self) -> list[Limit]:
+        cuts = [
+            self._task.footprint.cut(name, assignment, excess)
+            for assignment, outcome in self._known.items()
+            for name, excess in outcome.overflow.items()
+        ]
+        return [cut for cut in cuts if cut is not None]
 
     def _limits(
-        self, tighter: Mapping[str, float] | None = None, *, surely: bool = False
+        self, tighter: Mapping[str, float] | None = None, *, is_careful: bool = True
     ) -> list[Limit]:
         """Gives everything that a plan must keep to, measured sizes and cycles included.
 
         Args:
-            tighter: Further limits.
-            surely: Whether sizes that too few builds tell are taken as low as they may be.
+            tighter: Further limits, besides the budget.
+            is_careful: Whether room is left for what first fit leaves unused, and sizes that too few
+                builds tell are taken as fitted, not as low as they may be; not for a bound.
         """
-        measured = self._task.footprint.limits(self._samples, tighter=tighter, surely=surely)
-        found = [*self._room, *measured]
-        return [*found, *self._cycle_limits()]
+        most = dict(self._careful) if is_careful else {}
+        for name, limit in (tighter or {}).items():
+            most[name] = min(limit, most.get(name, limit))
+        found = self._task.footprint.limits(self._samples, tighter=most, surely=not is_careful)
+        return [*found, *self._cuts, *self._cycle_limits()]
 
     def _cycle_limits(self) -> Iterator[Limit]:
         budget = self._task.budget
@@ -350,8 +370,11 @@ class Profile:
             return found
         if isinstance(self._model, LinearModel):
             found = self._covering(must_cover=False)
-            return found or self._cheapest(self._model.costs(), self._taken)
-        bound = self._cheapest(self._model.costs(low=True), limits=self._limits(surely=True))
+            return found or self._cheapest(
+                self._model.costs(), self._taken, self._limits(is_careful=False)
+            )
+        surely = self._limits(is_careful=False)
+        bound = self._cheapest(self._model.costs(low=True), limits=surely)
         if bound is not None and bound not in self._known:
             return bound
         asks_for_a_check = self._model.error_cycles is None or bool(self._model.error_cycles)
@@ -479,7 +502,7 @@ class Profile:
         excluded = [*self._excluded, *self._unreachable]
         if not self._model.is_complete(excluded):
             return None
-        bound = self._model.bound(excluded, self._limits(surely=True))
+        bound = self._model.bound(excluded, self._limits(is_careful=False))
         is_open = len(self._task.objectives) > 1 and self._front(_SWEEP[:1]) is not None
         if bound is None or is_open:
             return None

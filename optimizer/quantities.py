@@ -15,8 +15,11 @@ LATENCY: Final = "latency_us"
 OVERFLOW: Final = "overflow_bytes"
 """Evidence of a plan that does not fit: by how much each limit is exceeded, by the budget's name."""
 
-UNMEASURED: Final = ("energy_uj", "max_abs_error", "accuracy_drop")
+UNMEASURED: Final = ("energy_uj",)
 """Budgets that no runner can measure yet."""
+
+ERRORS: Final = ("max_abs_error", "accuracy_drop")
+"""Budgets on the outputs, which campaigns with an ``accuracy`` section judge."""
 
 _SECTIONS: Final = ("code_bytes", "flash_bytes", "ram_bytes")
 
@@ -46,6 +49,8 @@ def quantity(measurement: Measurement, name: str) -> float | None:
     if name in _SECTIONS:
         size_bytes: int | None = getattr(measurement, name)
         return None if size_bytes is None else float(size_bytes)
+    if name in measurement.errors:
+        return measurement.errors[name]
     known = measurement.storage_bytes.get(name)
     return None if known is None else float(known)
 
@@ -54,7 +59,7 @@ def known_quantities(measurement: Measurement) -> dict[str, float]:
     """Gives every quantity that a measurement tells; nothing for one that is not good."""
     if measurement.status != "ok":
         return {}
-    names = (CYCLES, LATENCY, *_SECTIONS, *measurement.storage_bytes)
+    names = (CYCLES, LATENCY, *_SECTIONS, *measurement.storage_bytes, *measurement.errors)
     found = {name: quantity(measurement, name) for name in names}
     return {name: value for name, value in found.items() if value is not None}
 

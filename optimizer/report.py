@@ -9,6 +9,7 @@ from typing import Final
 from helia_aot.optimization.read import read_plan
 from optimizer.profile import Profile, record_outcomes
 from optimizer.reproduce import rebuilt_config, reproduce_command
+from optimizer.task import SearchTask
 from results.errors import CampaignError
 from results.evidence import EVIDENCE_NAME, Evidence, read_evidence
 from results.files import write_atomically
@@ -69,6 +70,7 @@ def fitted_bounds(evidence: Evidence, entries: tuple[Entry, ...]) -> list[float 
     of a long campaign that are looked at.
     """
     plans = measured_plans(entries)
+    task = SearchTask(evidence.space, budget={row.name: row.limit for row in evidence.budget})
     step = max(1, -(-len(plans) // MAX_BOUNDS))
     bounds: list[float | None] = []
     for count, _ in enumerate(plans, 1):
@@ -77,10 +79,6 @@ def fitted_bounds(evidence: Evidence, entries: tuple[Entry, ...]) -> list[float 
             continue
         known = [record for record in plans[:count] if record.in_space]
         best = min((record.measurement.best_cycles for record in known), default=None)
-        found = (
-            None
-            if best is None
-            else Profile(evidence.space, record_outcomes(known)).optimality(best)
-        )
+        found = None if best is None else Profile(task, record_outcomes(known)).optimality(best)
         bounds.append(found.bound_cycles if found is not None else None)
     return bounds

@@ -29,7 +29,7 @@ from results.ledger import Ledger
 from results.records import Entry, RepeatRecord, Role, TrialRecord
 from results.standing import Standing
 from runners.measurement import Measurement
-from search_spaces.plans import plan_at, plan_key, point_of
+from search_spaces.plans import approximations, plan_at, plan_key, point_of
 from search_spaces.space import SearchSpace
 
 MAX_REPEATS: Final = 20
@@ -327,6 +327,8 @@ class Search:
             holds_budget=item.role == "search",
             deadlines=self._deadlines,
             avoid=avoid,
+            may_differ=self._task.judges_errors
+            and approximations(item.plan) != approximations(self._baseline),
         )
         self._next_job += 1
         self._running[job.number] = (item, attempt)

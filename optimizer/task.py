@@ -22,11 +22,13 @@ class SearchTask:
         space: The plans.
         objectives: The quantities to minimise, the first one decides on the written plan.
         budget: Upper limits by quantity.
+        judges_errors: Whether plans may have approximate values, whose errors are judged.
     """
 
     space: SearchSpace
     objectives: tuple[str, ...] = (CYCLES,)
     budget: Mapping[str, float] = field(default_factory=dict)
+    judges_errors: bool = False
 
     def value(self, measurement: Measurement) -> float | None:
         """Gives the first objective of a plan; None for one that is bad or breaks a limit."""

@@ -15,11 +15,21 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from results.evidence import Evidence, MeasuredPlan
-from results.plots import MEMORY_KINDS, Trial, convergence_plot, memory_plot
+from results.evidence import BudgetRow, Evidence, MeasuredPlan
+from results.evidence import FrontPoint as EvidencePoint
+from results.plots import (
+    MEMORY_KINDS,
+    FrontPoint,
+    Trial,
+    convergence_plot,
+    front_plot,
+    memory_plot,
+)
 from results.records import Entry, TrialRecord
 from results.summary import CampaignSummary
-from runners.measurement import MemorySections
+from runners.measurement import Measurement, MemorySections
+from search_spaces.rules import MODEL_ID
+from search_spaces.space import Dimension
 
 REPORT_NAME: Final = "report.html"
 
@@ -106,15 +116,15 @@ def measured_plans(entries: Sequence[Entry]) -> list[TrialRecord]:
 def influences(evidence: Evidence, records: Sequence[TrialRecord]) -> list[Influence]:
     """Gives what every dimension of the space did, the largest effect first.
 
-    The cycles are the lowest of the dimension's own operator over the plans with a value, so that its other choices are
-    at their best.
+    The cycles are the lowest of the dimension's own operators over the plans with a value, so that their other choices
+    are at their best; those of the whole model for a choice of the whole module.
     """
     rows = []
     for dimension in evidence.space.dimensions:
         cycles: dict[str, int] = {}
         for record in records:
             value = record.choices.get(dimension.name)
-            own = _operators(record.measurement.operator_cycles).get(dimension.operator_id)
+            own = _cycles_of(dimension, record.measurement)
             if value is not None and own is not None:
                 cycles[value] = min(own, cycles.get(value, own))
         if not cycles:
@@ -165,6 +175,8 @@ def _view(
         "totals": _totals(evidence, summary),
         "operators": list(_operator_rows(evidence, entries)),
         "convergence": Markup(convergence_plot(trials, summary.counts)) if trials else "",
+        "front": _front(evidence),
+        "budget": [_budget_row(row) for row in evidence.budget],
         "memory": _memory(evidence),
         "influences": [row for row in rows if row.effect_cycles > 0],
         "without_effect": [row.name for row in rows if row.effect_cycles == 0],
@@ -176,7 +188,9 @@ def _view(
 def _headline(summary: CampaignSummary) -> str:
     if summary.is_auto:
         return f"auto is the plan to ship: {summary.verdict}"
-    return f"{summary.gain_over_auto:.3f} times as fast as auto: {summary.verdict}"
+    if summary.gain_over_auto >= 1:
+        return f"{summary.gain_over_auto:.3f} times as fast as auto: {summary.verdict}"
+    return f"{1 / summary.gain_over_auto:.3f} times the cycles of auto: {summary.verdict}"
 
 
 def _totals(evidence: Evidence, summary: CampaignSummary) -> list[tuple[str, str]]:
@@ -195,7 +209,7 @@ def _totals(evidence: Evidence, summary: CampaignSummary) -> list[tuple[str, str
 def _operator_rows(evidence: Evidence, entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
     before = _bands(evidence.baseline, entries)
     after = _bands(evidence.winner, entries)
-    changes = _changes(evidence)
+    facts = {row.operator_id: row for row in evidence.operators}
     largest = max((band.high for band in (*before.values(), *after.values())), default=1) or 1
     for item in evidence.baseline.measurement.operator_cycles:
         auto, tuned = before[item.id], after.get(item.id)
@@ -204,7 +218,7 @@ def _operator_rows(evidence: Evidence, entries: Sequence[Entry]) -> Iterator[dic
         yield {
             "id": item.id,
             "entry": item.entry or "",
-            "changes": changes.get(item.id, []),
+            "changes": facts[item.id].changes if item.id in facts else (),
             "auto": str(auto),
             "tuned": str(tuned),
             "ratio": f"{auto.low / tuned.low:.3f}" if tuned.low else "",
@@ -212,17 +226,6 @@ def _operator_rows(evidence: Evidence, entries: Sequence[Entry]) -> Iterator[dic
             "auto_share": f"{100 * auto.low / largest:.2f}%",
             "tuned_share": f"{100 * tuned.low / largest:.2f}%",
         }
-
-
-def _changes(evidence: Evidence) -> dict[str, list[str]]:
-    changes: dict[str, list[str]] = {}
-    for dimension in evidence.space.dimensions:
-        value = evidence.winner.choices.get(dimension.name, dimension.baseline)
-        if value != dimension.baseline:
-            changes.setdefault(dimension.operator_id, []).append(
-                f"{dimension.knob}: {dimension.baseline} → {value}"
-            )
-    return changes
 
 
 def _bands(plan: MeasuredPlan, entries: Sequence[Entry]) -> dict[str, Band]:
@@ -241,8 +244,58 @@ def _bands(plan: MeasuredPlan, entries: Sequence[Entry]) -> dict[str, Band]:
     return bands
 
 
-def _operators(items: Sequence[Any]) -> dict[str, int]:
-    return {item.id: item.cycles for item in items}
+def _cycles_of(dimension: Dimension, measurement: Measurement) -> int | None:
+    cycles = {item.id: item.cycles for item in measurement.operator_cycles}
+    if MODEL_ID in dimension.members:
+        return measurement.best_cycles
+    if not cycles.keys() >= set(dimension.members):
+        return None
+    return sum(cycles[member] for member in dimension.members)
+
+
+def _front(evidence: Evidence) -> dict[str, Any]:
+    """Gives the Pareto front as rows, and as a picture over its first two objectives."""
+    if len(evidence.front) < 2:
+        return {"names": [], "rows": [], "plot": ""}
+    names = list(evidence.front[0].values)
+    points = [
+        FrontPoint(point.values[names[1]], point.values[names[0]], _kind(point))
+        for point in evidence.front
+    ]
+    rows = [
+        {
+            "values": [_number(point.values[name]) for name in names],
+            "plan": point.plan_file or "",
+            "is_written": point.is_written,
+        }
+        for point in evidence.front
+    ]
+    return {
+        "names": names,
+        "rows": rows,
+        "plot": Markup(front_plot(points, names[1], names[0])),
+    }
+
+
+def _kind(point: EvidencePoint) -> str:
+    return "written" if point.is_written else "front"
+
+
+def _budget_row(row: BudgetRow) -> dict[str, Any]:
+    return {
+        "name": row.name,
+        "limit": _number(row.limit),
+        "auto": _number(row.baseline),
+        "tuned": _number(row.winner),
+        "refused": row.refused,
+        "auto_is_over": row.baseline is not None and row.baseline > row.limit,
+    }
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "not known"
+    return f"{int(value):,}" if float(value).is_integer() else f"{value:,.2f}"
 
 
 def _memory(evidence: Evidence) -> dict[str, Any]:

@@ -72,6 +72,7 @@ class CampaignSummary(StrictModel):
         front: The Pareto front of several objectives; empty for one.
         plan_path: The written plan.
         evidence_path: The evidence beside it.
+        report_path: The page about the campaign beside them; empty where there is none.
         reproduce: Command that converts with the written plan.
         next_step: What would find more, where something is known; else empty.
     """
@@ -95,12 +96,13 @@ class CampaignSummary(StrictModel):
     front: tuple[FrontPoint, ...] = ()
     plan_path: str
     evidence_path: str
+    report_path: str = ""
     reproduce: str
     next_step: str
 
 
 def build_summary(
-    evidence: Evidence, *, plan_path: str, evidence_path: str, reproduce: str
+    evidence: Evidence, *, plan_path: str, evidence_path: str, reproduce: str, report_path: str = ""
 ) -> CampaignSummary:
     """Gives the summary of a finished campaign from its evidence."""
     baseline_cycles = evidence.baseline.measurement.best_cycles
@@ -130,6 +132,7 @@ def build_summary(
         front=evidence.front,
         plan_path=plan_path,
         evidence_path=evidence_path,
+        report_path=report_path,
         reproduce=reproduce,
         next_step=_next_step(evidence.search),
     )

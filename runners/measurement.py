@@ -130,6 +130,7 @@ class Measurement(StrictModel):
         ram_bytes: Bytes in volatile memories, stack not included.
         storage_bytes: What the conversion says that arenas and constants take, by name of the budget;
             empty where it was not asked for.
+        errors: How far the outputs are from a reference, by metric; empty where that was not judged.
         stack_bytes: High-water mark of the stack; None if not known.
         image_sha256: SHA-256 over the loadable segments; equal for equal builds in any directory.
         identity: What measured it; None if nothing got that far.
@@ -151,6 +152,7 @@ class Measurement(StrictModel):
     flash_bytes: int | None = None
     ram_bytes: int | None = None
     storage_bytes: dict[str, int] = Field(default_factory=dict)
+    errors: dict[str, float] = Field(default_factory=dict)
     stack_bytes: int | None = None
     image_sha256: str | None = None
     identity: RunnerIdentity | None = None

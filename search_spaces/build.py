@@ -41,6 +41,7 @@ class SpaceSettings:
     restrict: Sequence[OperatorRule | SpaceRule] = ()
     group: Grouping = "operator"
     groups: Sequence[GroupRule] = ()
+    approximate: bool = False
 
 
 @dataclass(frozen=True)
@@ -284,9 +285,9 @@ def _vary(site: _Site, wanted: Sequence[str], settings: SpaceSettings) -> Dimens
         return site.dropped("not applicable: " + ("; ".join(reasons) or "no alternative"))
     if site.explicit:
         return site.dropped("the configuration sets it explicitly")
-    # Outputs must stay those of the baseline, so only values of the same numerics are compared.
-    exact = [item.value for item in applicable if not item.approximate]
-    if site.approximate or site.value not in exact or len(exact) < 2:
+    # Unless errors are judged, outputs must stay those of the baseline: values of the same numerics are compared.
+    exact = [item.value for item in applicable if settings.approximate or not item.approximate]
+    if (site.approximate and not settings.approximate) or site.value not in exact or len(exact) < 2:
         reasons = sorted({item.reason for item in site.alternatives if item.reason})
         why = "; ".join(reasons) if len(applicable) < 2 and reasons else ""
         return site.dropped(why or "the other values change numerics")

@@ -170,6 +170,16 @@ def _planned(value: str, approximate: bool) -> KnobChoice:
     )
 
 
+def approximations(plan: OptimizationPlan) -> frozenset[tuple[str, str, str]]:
+    """Gives the approximate choices of a plan: operator id, knob and value. Plans with equal ones compute the same."""
+    return frozenset(
+        (operator.id, knob, choice.value)
+        for operator in plan.operators
+        for knob, choice in operator.knobs.items()
+        if choice.approximate
+    )
+
+
 def plan_key(plan: OptimizationPlan) -> str:
     """Gives the SHA-256 over the plan's choices alone: operator id, knob and value.
 

@@ -73,7 +73,7 @@ def board_entry(platform_name: str, probe: str) -> dict[str, Any]:
         "reset_delay_s": 0.0,
         "retry_wait_s": 0.0,
         "lock_wait_s": 20.0,
-        "connect_timeout_s": 20.0,
+        "connect_timeout_s": 60.0,
     }
 
 

@@ -14,7 +14,7 @@ from helia_aot.ir.dtypes import DType
 from helia_aot.ir.graph import Graph, Operator, Tensor
 from helia_aot.ir.quantization import activation_range
 from helia_aot.operators import checks
-from helia_aot.operators.convolution import channel_constants, per_channel
+from helia_aot.operators.convolution import channel_constants, folded_sums, per_channel
 from helia_aot.operators.floating import STANDARD_FORMAT, FloatType
 from helia_aot.operators.geometry import stride_padding
 from helia_aot.operators.spec import (
@@ -85,37 +85,49 @@ class TransposeConvolution(_TransposeConvolution):
     def lower(
         self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
     ) -> LoweredOperator:
-        """Makes the call."""
+        """Makes the call; the weights are ordered by the phases of the outputs."""
         del choices, target
-        weights, source, bias, output = _tensors(graph, operator)
+        filters, source, bias, output = _tensors(graph, operator)
         assert source.quantization is not None
-        assert weights.quantization is not None
+        assert filters.quantization is not None
         assert output.quantization is not None
-        name = operator_name(operator)
-        options = operator.attributes
-        channels = weights.shape[0]
+        assert filters.data is not None
+        name, options = operator_name(operator), operator.attributes
+        channels = filters.shape[0]
         multiplier, shift = channel_constants(
-            name, source.quantization, weights.quantization, output.quantization, channels
+            name, source.quantization, filters.quantization, output.quantization, channels
         )
         low, high = activation_range(options.activation, output.dtype, output.quantization)
+        weights, scratch = _phases(name, operator, filters, source)
         params = Struct(
             "cmsis_nn_conv_params",
             (
                 ("input_offset", -source.quantization.zero_point),
                 ("output_offset", output.quantization.zero_point),
-                *_window_fields(options, weights, output),
+                *_window_fields(options, filters, output),
                 ("activation", clamp(low, high)),
             ),
         )
-        bias_type = f"const {_BIAS[output.dtype].value}_t *"
+        if output.dtype is DType.INT8:
+            start = Constant(
+                f"{name}_weight_sum",
+                _phase_sums(filters.data, bias, options, source.quantization.zero_point),
+            )
+            start_argument = Argument("weight_sums", TensorPointer(start.id, "const int32_t *"))
+            starts: tuple[Constant, ...] = (start,)
+        else:
+            bias_id = bias.id if bias else None
+            start_argument = Argument("bias_data", TensorPointer(bias_id, "const int64_t *"))
+            starts = constants_of(bias)
         arguments = (
+            Argument("ctx", buffer(f"{name}_scratch", scratch)),
             Argument("conv_params", params),
             Argument("quant_params", per_channel(multiplier, shift)),
             Argument("input_dims", dims(*source.shape)),
             Argument("input_data", read_pointer(source)),
-            Argument("filter_dims", dims(*weights.shape)),
-            Argument("filter_data", read_pointer(weights)),
-            Argument("bias_data", TensorPointer(bias.id if bias else None, bias_type)),
+            Argument("filter_dims", dims(*filters.shape)),
+            Argument("filter_data", TensorPointer(weights.id, "const int8_t *")),
+            start_argument,
             Argument("output_dims", dims(*output.shape)),
             Argument("output_data", written_pointer(output)),
         )
@@ -124,7 +136,8 @@ class TransposeConvolution(_TransposeConvolution):
             name=name,
             op_type=operator.op_type,
             call=KernelCall(f"helia_nn_transpose_conv_{_SUFFIX[output.dtype]}", arguments),
-            constants=(*constants_of(source, weights, bias), multiplier, shift),
+            constants=(*constants_of(source), weights, *starts, multiplier, shift),
+            scratch_bytes=scratch,
         )
 
 
@@ -166,12 +179,7 @@ class FloatTransposeConvolution(_TransposeConvolution):
         del choices, target
         kind, name, options = self._kind, operator_name(operator), operator.attributes
         filters, source, bias, output = _tensors(graph, operator)
-        assert filters.data is not None
-        weights = Constant(
-            f"{name}_phases", by_phase(filters.data, options.stride_h, options.stride_w)
-        )
-        taps = -(-filters.shape[1] // options.stride_h) * -(-filters.shape[2] // options.stride_w)
-        scratch = taps * source.shape[3] * kind.dtype.size_bytes
+        weights, scratch = _phases(name, operator, filters, source)
         params = Struct(
             f"cmsis_nn_conv_params_{kind.suffix}",
             (
@@ -199,6 +207,32 @@ class FloatTransposeConvolution(_TransposeConvolution):
             constants=(*constants_of(source), weights, *constants_of(bias)),
             scratch_bytes=scratch,
         )
+
+
+def _phases(name: str, operator: Operator, filters: Tensor, source: Tensor) -> tuple[Constant, int]:
+    """Gives the weights by phase, and the bytes of scratch for the inputs of one output."""
+    assert filters.data is not None
+    stride_h, stride_w = operator.attributes.stride_h, operator.attributes.stride_w
+    taps = -(-filters.shape[1] // stride_h) * -(-filters.shape[2] // stride_w)
+    weights = Constant(f"{name}_phases", by_phase(filters.data, stride_h, stride_w))
+    return weights, taps * source.shape[3] * source.dtype.size_bytes
+
+
+def _phase_sums(
+    filters: NDArray[Any],
+    bias: Tensor | None,
+    options: TransposeConvolutionAttributes,
+    zero_point: int,
+) -> NDArray[Any]:
+    """Gives the start values of each phase's channels, as :func:`folded_sums` does."""
+    start = None if bias is None else bias.data
+    channels = filters.shape[0]
+    parts = [
+        filters[:, y :: options.stride_h, x :: options.stride_w].reshape(channels, -1)
+        for y in range(options.stride_h)
+        for x in range(options.stride_w)
+    ]
+    return np.concatenate([folded_sums(part, start, zero_point) for part in parts])
 
 
 def by_phase(filters: NDArray[Any], stride_h: int, stride_w: int) -> NDArray[Any]:

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from helia_aot.config.convert import OperatorRule
 from helia_aot.config.rules import matches, winning_rule
-from helia_aot.errors import ConfigError, Problem
+from helia_aot.errors import ConfigError, PlanError, Problem
+from helia_aot.optimization.plan import OptimizationPlan
 from helia_aot.optimization.resolve import ResolvableOperator
 from helia_aot.platforms.schema import Platform
 
@@ -52,6 +53,39 @@ def operator_placements(
         )
         for operator in operators
     )
+
+
+def planned_code(
+    placements: Sequence[OperatorPlacement],
+    operators: Sequence[ResolvableOperator],
+    plan: OptimizationPlan | None,
+    platform: Platform,
+) -> tuple[OperatorPlacement, ...]:
+    """Gives the placements with the code memories of a plan; what it leaves out is as rules say.
+
+    Raises:
+        PlanError: The plan names a memory that code cannot run from here, or another one than a rule.
+            All are listed.
+    """
+    planned = {entry.id: entry.code_memory for entry in plan.operators} if plan is not None else {}
+    fitting = [name for name, memory in platform.memories.items() if memory.executable]
+    problems = []
+    found = []
+    for operator, placement in zip(operators, placements, strict=True):
+        wanted = planned.get(operator.id.id)
+        found.append(placement if wanted is None else replace(placement, code=wanted))
+        if wanted is None:
+            continue
+        if wanted not in fitting:
+            reason = f"the plan runs it from {wanted}, which cannot hold code on {platform.name}"
+            problems.append(Problem(operator.id.id, reason, f"it has {', '.join(fitting)}"))
+        if placement.code not in (None, wanted):
+            reason = f"the plan runs it from {wanted}, but code_placement asks for {placement.code}"
+            advice = "remove code_placement from the operator's rule; the plan decides"
+            problems.append(Problem(operator.id.id, reason, advice))
+    if problems:
+        raise PlanError("The code of the plan cannot be placed here.", problems)
+    return tuple(found)
 
 
 def scratch_warnings(

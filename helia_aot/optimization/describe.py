@@ -42,8 +42,9 @@ def plan_operators(
     operators: Sequence[ResolvableOperator],
     choices: Sequence[Mapping[str, KnobChoice]],
     fixed_choices: Sequence[Mapping[str, FixedChoice]],
+    code_memories: Sequence[str | None],
 ) -> list[PlanOperator]:
-    """Gives the operators of a plan with their knobs and fixed choices, in execution order."""
+    """Gives the operators of a plan with their choices and code memories, in execution order."""
     return [
         PlanOperator(
             id=operator.id.id,
@@ -53,8 +54,11 @@ def plan_operators(
             op_type=operator.op_type,
             knobs=dict(chosen),
             fixed=dict(fixed),
+            code_memory=code,
         )
-        for operator, chosen, fixed in zip(operators, choices, fixed_choices, strict=True)
+        for operator, chosen, fixed, code in zip(
+            operators, choices, fixed_choices, code_memories, strict=True
+        )
     ]
 
 

@@ -13,9 +13,15 @@ or removing a field, or changing what one means, increments it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from helia_aot.config.base import StrictModel
 from helia_aot.memory.requests import Role
@@ -155,6 +161,20 @@ class PlanOperator(StrictModel):
         ),
         json_schema_extra=per_fixed,
     )
+    code_memory: str | None = Field(
+        None,
+        description=(
+            "Memory of the operator's wrapper function, where code_placement or a plan set it; left "
+            "out where the linker decides"
+        ),
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_an_unset_memory(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        content: dict[str, Any] = serialize(self)
+        if content.get("code_memory") is None:
+            content.pop("code_memory", None)
+        return content
 
     @model_validator(mode="after")
     def _choices_are_registered(self) -> PlanOperator:

@@ -19,7 +19,7 @@ def rules_of(plan: OptimizationPlan) -> dict[str, Any]:
     """Gives the part of a configuration that makes the choices of a plan.
 
     Converting the plan's model for its target with these rules, and what the plan does not record
-    (module, constraints, code placement) as before, gives the same module. The plan of that module
+    (module, constraints) as before, gives the same module. The plan of that module
     names the rules as the source. Operators with equal choices share a rule, tensors with equal
     places do.
 
@@ -74,8 +74,10 @@ def _operator_rules(operators: Iterable[PlanOperator]) -> list[dict[str, Any]]:
 
 def _settings(operator: PlanOperator) -> dict[str, dict[str, str]]:
     """Gives what a rule can set: knobs, and the fixed choices that are attributes."""
+    code = {} if operator.code_memory is None else {"code_placement": operator.code_memory}
     settings = {
-        "attributes": {
+        "attributes": code
+        | {
             name: choice.value
             for name, choice in operator.fixed.items()
             if FIXED[name].is_attribute

@@ -54,7 +54,7 @@ class BoardCheck(StrictModel):
 
 def board_status(name: str, board: Board) -> BoardStatus:
     """Gives what is known about a board."""
-    state = BoardState(board.probe)
+    state = BoardState(board.probe_id)
     holder, quarantine = state.holder(), state.quarantine()
     return BoardStatus(
         name=name,
@@ -71,7 +71,7 @@ def check_board(name: str, board: Board) -> BoardCheck:
 
     A good check brings a board back that was set aside; one that fails sets it aside.
     """
-    state = BoardState(board.probe)
+    state = BoardState(board.probe_id)
     try:
         with (
             state.locked("check", wait_s=board.lock_wait_s) as lock,

@@ -24,7 +24,8 @@ from typing import Any
 from runners.errors import RunnerError
 
 _POLL_S = 0.05
-_SHARED_DIRECTORY = 0o1777
+_SHARED_DIRECTORY = 0o777
+"""Not sticky: any user of the boards may set one aside, and bring back what another one has set aside."""
 _SHARED_FILE = 0o666
 _NOT_IN_NAMES = re.compile(r"[^\w.-]")
 
@@ -72,7 +73,7 @@ class BoardState:
         """Makes the state of a board.
 
         Args:
-            probe: The whole unique id of its probe.
+            probe: The whole unique id of its probe, without a kind before it.
         """
         self._probe = probe
         # The readable part may be the same for two ids, the digest is not.

@@ -115,6 +115,11 @@ class Board(StrictModel):
         60.0, ge=0, description="How long to wait for a board that someone else uses"
     )
 
+    @property
+    def probe_id(self) -> str:
+        """The id without the kind of probe before it: the same board, however it is named."""
+        return self.probe.split(":", 1)[-1]
+
     def layout(self, platform: Platform) -> ImageLayout:
         """Gives where an image goes.
 
@@ -213,7 +218,7 @@ def _problems(name: str, boards: Mapping[str, Board], file: YamlFile) -> list[Pr
     found = [
         problem(("probe",), f"is the probe of {other} too", "give each board its own probe")
         for other in earlier
-        if boards[other].probe == board.probe
+        if boards[other].probe_id == board.probe_id
     ]
     if board.pack is not None and not board.pack.is_file():
         found.append(problem(("pack",), f"there is no file {board.pack}"))

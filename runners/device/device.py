@@ -224,12 +224,13 @@ class DeviceRunner:
         try:
             with self._pool.take(what) as taken:
                 evidence["board"] = taken.name
-                state = BoardState(taken.board.probe)
+                state = BoardState(taken.board.probe_id)
                 climbed = climb(taken.board, job, directory, lock=taken.lock, state=state)
         except BoardBusy as error:
             raise CandidateFailure("rig_bad", "run", str(error), {"outcome": "busy"}) from error
         evidence["attempts"] = list(climbed.attempts)
         evidence.update(climbed.report.facts)
+        evidence["board_released"] = climbed.report.is_released
         evidence["clock"] = f"{self._board.clock.mhz} MHz, {self._board.clock.source}"
         return climbed
 

@@ -91,7 +91,7 @@ class BoardPool:
         for name in self._preferred():
             board = self._boards[name]
             try:
-                lock = stack.enter_context(BoardState(board.probe).locked(what, wait_s=0))
+                lock = stack.enter_context(BoardState(board.probe_id).locked(what, wait_s=0))
             except BoardBusy as error:
                 busy = error
                 continue
@@ -99,7 +99,9 @@ class BoardPool:
         return busy
 
     def _preferred(self) -> list[str]:
-        notes = {name: BoardState(board.probe).quarantine() for name, board in self._boards.items()}
+        notes = {
+            name: BoardState(board.probe_id).quarantine() for name, board in self._boards.items()
+        }
         fit = [name for name, note in notes.items() if note is None]
         if not fit:
             text = "; ".join(f"{name}: {note.reason}" for name, note in notes.items() if note)
@@ -110,7 +112,7 @@ class BoardPool:
 
     def _settle(self, fit: list[str]) -> None:
         for name in fit if self._home is None else ():
-            claim = BoardState(self._boards[name].probe).claim_home()
+            claim = BoardState(self._boards[name].probe_id).claim_home()
             if claim is not None:
                 self._home, self._home_claim = name, claim
                 return

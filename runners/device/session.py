@@ -135,8 +135,6 @@ class BoardSession:
             return "identified"
         self._enter("load")
         self._reset(target)
-        for address, value in self._job.setup:
-            target.write32(address, value)
         segments = _segments(Path(image.path))
         self._load(target, image, segments)
         self._enter("start")
@@ -156,7 +154,7 @@ class BoardSession:
     def _open(self) -> None:
         job = self._job
         probe = DebugProbeAggregator.get_probe_with_id(job.probe)
-        if probe is None or probe.unique_id != job.probe.rsplit(":", 1)[-1]:
+        if probe is None or probe.unique_id != job.probe.split(":", 1)[-1]:
             raise _End("no_probe", f"no probe has the id {job.probe}")
         self._facts |= {"probe": probe.description, "probe_vendor": probe.vendor_name}
         project = self._folder / "project"
@@ -219,6 +217,8 @@ class BoardSession:
         target.reset_and_halt(Target.ResetType[self._job.reset.upper()])
         if target.get_state() != Target.State.HALTED:
             raise _End("no_target", "the core does not halt after a reset")
+        for address, value in self._job.setup:
+            target.write32(address, value)
 
     def _load(self, target: Any, image: ImageJob, segments: list[tuple[int, bytes]]) -> None:
         """Flash first: its algorithm runs in RAM that segments may go to."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from module_program import converted
 
-from helia_aot.api import Conversion
+from helia_aot.api import Conversion, convert
 from helia_aot.errors import BudgetError, ConfigError
 
 DTCM_BYTES = 507904
@@ -88,3 +88,21 @@ def test_scratch_capacity_is_what_is_left_of_the_constraint(digits_model: Path) 
     conversion = constrained(digits_model, {"name": "dtcm", "max_size": 40000})
     (scratch,) = conversion.residency["arenas"]["scratch"]
     assert scratch["total_size"] == 40000 - 13856
+
+
+@pytest.mark.parametrize("planner", ["greedy", "greedy_by_size", "hill_climb"])
+@pytest.mark.parametrize("limit_bytes", [8000, 12000, 16000, 20000, CONSTANTS + SCRATCH + 16])
+def test_a_plan_reproduces_what_a_constraint_moved(
+    limit_bytes: int, planner: str, digits_model: Path
+) -> None:
+    limit = {"name": "dtcm", "max_size": limit_bytes}
+    first = constrained(digits_model, limit, planner=planner)
+    again = convert(constrained(digits_model, planner=planner).config, plan=first.plan)
+    assert again.memory_plan.allocations == first.memory_plan.allocations
+    built = [
+        [file for file in item.module.files if not file.path.endswith((".json", ".html"))]
+        for item in (first, again)
+    ]
+    assert built[0] == built[1]
+    recorded = {tensor.role for tensor in first.plan.tensors}
+    assert recorded == {"constant"} | ({"scratch"} if limit_bytes <= 20000 else set())

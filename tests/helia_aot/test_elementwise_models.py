@@ -165,3 +165,33 @@ def test_integer_division_by_zero_stops_the_run(tmp_path: Path) -> None:
     np.testing.assert_array_equal(got, [3, -3, 0, 4])
     with pytest.raises(subprocess.CalledProcessError):
         run_program(program, conversion, [numbers, np.array([1, 0, 1, 1], np.int32)])
+
+
+def test_half_precision_meets_integers_and_single_precision(tmp_path: Path) -> None:
+    """QUANTIZE, DEQUANTIZE and CAST of float16; numpy is the oracle, because no interpreter quantizes halves."""
+    model = ModelBuilder()
+    x = model.tensor((40,), dtype="float16", name="x")
+    outputs = []
+    for dtype, scale, zero in (("int8", 0.04, -9), ("int16", 0.0003, 0)):
+        steps = model.tensor((40,), dtype=dtype, scale=scale, zero_point=zero)
+        model.operator("QUANTIZE", [x], [steps], ("QuantizeOptions", {}))
+        back = model.tensor((40,), dtype="float16")
+        model.operator("DEQUANTIZE", [steps], [back], ("DequantizeOptions", {}))
+        outputs += [steps, back]
+    wide, whole = model.tensor((40,), dtype="float32"), model.tensor((40,), dtype="int32")
+    model.operator("DEQUANTIZE", [x], [wide], ("DequantizeOptions", {}))
+    model.operator("CAST", [x], [whole], ("CastOptions", {}))
+    conversion = converted(model.build(inputs=[x], outputs=[*outputs, wide, whole]), tmp_path)
+    source = (np.random.default_rng(3).normal(size=40) * 3).astype(np.float16)
+    got = run_program(build_module(conversion, tmp_path), conversion, [source])
+    wanted = []
+    for dtype, scale, zero in ((np.int8, 0.04, -9), (np.int16, 0.0003, 0)):
+        info = np.iinfo(dtype)
+        quotient = source.astype(np.float32) / np.float32(scale)
+        rounded = np.sign(quotient) * np.floor(np.abs(quotient) + 0.5) + zero
+        steps = np.clip(rounded, info.min, info.max).astype(dtype)
+        real = np.float32(scale) * (steps.astype(int) - zero).astype(np.float32)
+        wanted += [steps, real.astype(np.float16)]
+    wanted += [source.astype(np.float32), source.astype(np.int32)]
+    for ours, theirs in zip(got, wanted, strict=True):
+        np.testing.assert_array_equal(ours, theirs)

@@ -127,6 +127,8 @@ def test_int4_weights_equal_the_same_weights_in_int8(models_dir: Path, tmp_path:
         ("q_conv_fc_mnist_fp16w", "precise"),
         ("pretrainedResnet", "precise"),
         ("vww_96_float", "fast"),
+        ("trained_lstm", "precise"),
+        ("qwen_fc_blockwise_int4", "precise"),
     ],
 )
 def test_half_precision_is_close_to_float(

@@ -29,6 +29,7 @@ def lstm_model(
     cell_scale: float = 2.0**-11,
     output: tuple[float, int] = (1 / 130, 5),
     seed: int = 0,
+    steps_of_weights: bool | None = None,
     **options: Any,
 ) -> bytes:
     """Gives a model of one LSTM.
@@ -41,6 +42,8 @@ def lstm_model(
         cell_scale: Scale of an integer cell.
         output: Scale and zero point of an int8 output.
         seed: Of the weights.
+        steps_of_weights: For float32: whether int8 weights stay int8, or their real values are written; None for
+            weights that never were integers.
         options: More fields of the operator's options, and ``absent``: inputs to leave out.
     """
     rng = np.random.default_rng(seed)
@@ -56,10 +59,13 @@ def lstm_model(
     x = model.tensor((*rows, inputs), dtype=dtype, scale=source_scale, zero_point=source_zero)
 
     def matrix(columns: int) -> int:
-        if is_real:
+        if is_real and steps_of_weights is None:
             return model.constant(rng.standard_normal((units, columns)).astype(np.float32) * 0.4)
         data = rng.integers(-127, 128, (units, columns)).astype(np.int8)
-        return model.constant(data, scale=float(rng.uniform(0.004, 0.02)))
+        step = np.float32(rng.uniform(0.004, 0.02))
+        if steps_of_weights is False:
+            return model.constant((np.float64(step) * data).astype(np.float32))
+        return model.constant(data, scale=float(step))
 
     seen, kept = [matrix(inputs) for _ in range(4)], [matrix(units) for _ in range(4)]
     biases = []
@@ -133,6 +139,19 @@ def test_runs_equal_those_of_tflite_micro(name: str, tmp_path: Path) -> None:
         else:
             np.testing.assert_array_equal(got, wanted)
     assert len(np.unique(runs[-1][0])) > 5
+
+
+def test_int8_weights_under_float_numbers_are_their_real_values(tmp_path: Path) -> None:
+    shape, outputs = (1, 3, 6, 5), []
+    sample = np.random.default_rng(6).standard_normal(shape[:3]).astype(np.float32)
+    for kept in (True, False):
+        conversion = converted(
+            lstm_model("float32", shape, steps_of_weights=kept), tmp_path / str(kept)
+        )
+        program = build_module(conversion, tmp_path / str(kept))
+        outputs.append(run_sequence(program, conversion, [[sample]] * 2))
+    np.testing.assert_array_equal(outputs[0], outputs[1])
+    assert not np.array_equal(outputs[0][0], outputs[0][1])
 
 
 @pytest.mark.parametrize(

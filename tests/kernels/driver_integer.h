@@ -340,17 +340,20 @@ static int32_t run_arm_fully_connected_per_channel_s16(const call_t *call)
 POOL_ADAPTER(arm_avgpool_s16)
 POOL_ADAPTER(arm_max_pool_s16)
 
-/* Transpose convolution: as a convolution. */
-#define TRANSPOSE_CONV_ADAPTER(entry)                                                                                         \
-    static int32_t run_##entry(const call_t *call)                                                                            \
-    {                                                                                                                         \
-        const conv_call_t c = conv_call(call);                                                                                \
-        return entry(&c.params, &c.quant, &c.input, call->blobs[0], &c.filter, call->blobs[1], call->blobs[2], &c.output,     \
-                     call->output);                                                                                           \
-    }
+/* Transpose convolution: as a convolution; the sums have one row for each phase. */
+static int32_t run_helia_nn_transpose_conv_s8(const call_t *call)
+{
+    const conv_call_t c = conv_call(call);
+    return helia_nn_transpose_conv_s8(&call->scratch, &c.params, &c.quant, &c.input, call->blobs[0], &c.filter, call->blobs[1],
+                                      call->blobs[3], &c.output, call->output);
+}
 
-TRANSPOSE_CONV_ADAPTER(helia_nn_transpose_conv_s8)
-TRANSPOSE_CONV_ADAPTER(helia_nn_transpose_conv_s16)
+static int32_t run_helia_nn_transpose_conv_s16(const call_t *call)
+{
+    const conv_call_t c = conv_call(call);
+    return helia_nn_transpose_conv_s16(&call->scratch, &c.params, &c.quant, &c.input, call->blobs[0], &c.filter,
+                                       call->blobs[1], call->blobs[2], &c.output, call->output);
+}
 
 /* SVDF: batches, inputs, units, rank, memory, offsets of input, state and output, feature multiplier and shift, output multiplier
  * and shift, activation min max. Blobs: input, feature weights, time weights, bias, state before. The output is followed by the

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 
 import numpy as np
 import pytest
@@ -49,8 +50,11 @@ def scratch(shape, adj_x: int, adj_y: int, size: int, sums: int) -> int:
     return sums * columns * 4 + (1 - adj_y) * words(columns * depth) + adj_x * words(rows * depth)
 
 
+@cache
 def integer_cases():
+    """Cases and what they give, made once for all targets."""
     rng = np.random.default_rng(31)
+    made = []
     for dtype, shape, (adj_x, adj_y) in itertools.product((np.int8, np.int16), SHAPES, ADJOINTS):
         is_narrow = dtype is np.int8
         low, high = oracle.limits(dtype)
@@ -68,7 +72,8 @@ def integer_cases():
         ]  # fmt: skip
         room = scratch(shape, adj_x, adj_y, left.itemsize, int(is_narrow))
         entry = f"helia_nn_batch_matmul_{'s8' if is_narrow else 's16'}"
-        yield Case(entry, params, [left, right], want.nbytes, room), want
+        made.append((Case(entry, params, [left, right], want.nbytes, room), want))
+    return made
 
 
 @pytest.mark.parametrize("target", list(TARGETS))
@@ -77,8 +82,11 @@ def test_integer_products(target: str) -> None:
     check_cases(target, cases, expected)
 
 
+@cache
 def float_cases(suffix: str):
+    """The same of one float type."""
     rng = np.random.default_rng(32)
+    made = []
     for shape, (adj_x, adj_y) in itertools.product(SHAPES, ADJOINTS):
         left, right = (values(rng, size, suffix) for size in sides(shape, adj_x, adj_y))
         a, b = ordered(left, right, adj_x, adj_y)
@@ -93,7 +101,8 @@ def float_cases(suffix: str):
         params = [*left.shape, *right.shape, *want.shape, adj_x, adj_y, 0, 0, 0, 0, 0, 0, 0]
         room = scratch(shape, adj_x, adj_y, size, 0)
         entry = f"helia_nn_batch_matmul_{suffix}"
-        yield Case(entry, params, [left, right], want.size * size, room), want
+        made.append((Case(entry, params, [left, right], want.size * size, room), want))
+    return made
 
 
 @pytest.mark.parametrize("target", list(TARGETS))

@@ -11,8 +11,11 @@ import reference
 import reference_integer as oracle
 from harness import TARGETS, Case, check_cases, check_rejected
 from reference_softmax import softmax_params
+from test_batch_matmul import integer_cases as product_cases
+from test_lstm import integer_cases as lstm_cases
 
 from helia_aot.ir.tables import softmax_samples_s16
+from helia_aot.operators.transpose_convolution import by_phase
 
 each_target = pytest.mark.parametrize("target", list(TARGETS))
 SHAPES = [
@@ -453,6 +456,17 @@ def layers_s16():
             yield Case(entry, params, [x], expected.nbytes), expected
 
 
+def phase_sums(filters, stride, offset: int, bias) -> np.ndarray:
+    """Bias and offset times the weights of each phase, whose taps are those of the phase's outputs alone."""
+    wide = filters.astype(np.int64)
+    rows = [
+        bias + offset * wide[:, y :: stride[0], x :: stride[1]].sum(axis=(1, 2, 3))
+        for y in range(stride[0])
+        for x in range(stride[1])
+    ]
+    return np.array(rows, np.int32)
+
+
 def transposed_and_svdf():
     rng = np.random.default_rng(9)
     plans = [
@@ -491,8 +505,19 @@ def transposed_and_svdf():
                 1,
             ]
             params += oracle.limits(dtype)
-            tensors = [x, filters, bias, None, multiplier, shift]
-            yield Case(f"helia_nn_transpose_conv_{end}", params, tensors, expected.nbytes), expected
+            sums = phase_sums(filters, stride, offset, bias) if end == "s8" else None
+            tensors = [
+                x,
+                by_phase(filters, *stride),
+                bias if end == "s16" else None,
+                sums,
+                multiplier,
+                shift,
+            ]
+            taps = -(-shape[1] // stride[0]) * -(-shape[2] // stride[1])
+            entry = f"helia_nn_transpose_conv_{end}"
+            scratch = taps * size[3] * x.itemsize
+            yield Case(entry, params, tensors, expected.nbytes, scratch), expected
         for batches, inputs, units, rank, memory in (
             (1, 9, 4, 1, 5),
             (2, 3, 5, 2, 3),
@@ -590,4 +615,5 @@ def test_every_entry_has_a_case():
         e for e in public_entries() if e.startswith(("arm_", "helia_nn_")) and e.endswith(suffixes)
     }
     tested = {case.entry for case in cases()[0]}
+    tested |= {case.entry for case, _ in (*lstm_cases(), *product_cases())}
     assert ours <= tested, sorted(ours - tested)

@@ -27,7 +27,7 @@ def call(bench: Bench, *arguments: str) -> tuple[int, str]:
 def test_a_board_is_set_aside_and_brought_back(bench: Bench) -> None:
     assert call(bench, "list")[1].count("free") == 2
     assert call(bench, "quarantine", "a", "--reason", "smells") == (0, "a: set aside: smells\n")
-    with BoardState(load_boards(bench.boards)["b"].probe).locked("a test", wait_s=0):
+    with BoardState(load_boards(bench.boards)["b"].probe_id).locked("a test", wait_s=0):
         states = {entry["name"]: entry for entry in json.loads(call(bench, "list", "--json")[1])}
     assert states["a"]["quarantine"] == "smells"
     assert "a test" in states["b"]["in_use_by"]

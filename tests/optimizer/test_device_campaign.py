@@ -70,5 +70,5 @@ def test_a_board_that_fails_half_the_time_changes_no_plan(
             assert abs(record.measurement.best_cycles - counted[record.plan_key]) <= TICKS_APART
     assert {record.measurement.evidence["board"] for record in found} == {"a", "b"}
     for board in load_boards(bench.boards).values():
-        assert BoardState(board.probe).holder() is None
-        assert BoardState(board.probe).quarantine() is None
+        assert BoardState(board.probe_id).holder() is None
+        assert BoardState(board.probe_id).quarantine() is None

@@ -92,7 +92,7 @@ def test_every_operator_with_its_changes_is_on_the_page(folder: Path) -> None:
         d for d in evidence.space.dimensions if evidence.winner.choices[d.name] != d.baseline
     ]
     assert changed
-    assert text.count("kernel: specialized → generic") == len(changed)
+    assert text.count("kernel: specialized -> generic") == len(changed)
     for dropped in evidence.space.dropped:
         assert dropped.reason in text
     assert evidence.plan_sha256 in text

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import REPOSITORY
+from tflite_models import ModelBuilder
 
 from helia_aot.api import Conversion, convert
 from helia_aot.config.convert import ConvertConfig
@@ -28,12 +29,22 @@ PLATFORM = "apollo510_evb"
 
 
 @pytest.fixture(scope="module")
-def conversions(digits_model: Path) -> dict[str, Conversion]:
+def conversions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Conversion]:
+    """A sum of two inputs: one kernel, which compiles quickly."""
+    builder = ModelBuilder()
+    inputs = [
+        builder.tensor((1, 8, 8, 16), scale=0.1, zero_point=0),
+        builder.tensor((1, 8, 8, 16), scale=0.2, zero_point=0),
+    ]
+    model = tmp_path_factory.mktemp("model") / "add.tflite"
+    model.write_bytes(
+        builder.build(inputs=inputs, outputs=[builder.add(*inputs, scale=0.3, zero_point=0)])
+    )
     return {
         kernels: convert(
             ConvertConfig.model_validate(
                 {
-                    "model": {"path": str(digits_model)},
+                    "model": {"path": str(model)},
                     "module": {"kernels": kernels},
                     "platform": {"name": PLATFORM},
                 }

@@ -44,6 +44,7 @@ def outputs(models_dir, name: str, platform: str, precision: str, **optimization
         ("hello_world_float", "apollo4p_evb", FLOAT_TOLERANCE),
         ("ad01_fp32", "apollo510_evb", FLOAT_TOLERANCE),
         ("pretrainedResnet", "apollo510_evb", FLOAT_TOLERANCE),
+        ("trained_lstm", "apollo510_evb", FLOAT_TOLERANCE),
         (KWS, "apollo510_evb", DYNAMIC_RANGE[KWS]),
     ],
 )

@@ -1430,29 +1430,39 @@ arm_cmsis_nn_status arm_hard_swish_precise_s8(const int8_t *input,
 
 /**
  * Transpose convolution; `padding` is what is cut off above and on the left. Dilation is not read.
+ *
+ * The phase of an output is (row + padding) modulo the stride, and so for columns. The taps k = phase, phase + stride, ... of the
+ * filter reach the outputs of a phase, in an axis that has none one tap with zero weights.
+ *
+ * @param ctx         Scratch for the most taps of a phase times C_IN numbers.
+ * @param filter_data For each phase of the rows, for each phase of the columns: [C_OUT, taps, taps, C_IN], taps from the last one to
+ *                    the first, which is the order of the inputs that they meet.
+ * @param weight_sums For each phase one number for each output channel: bias plus input_offset times the sum of its weights.
  */
-arm_cmsis_nn_status helia_nn_transpose_conv_s8(const cmsis_nn_conv_params *conv_params,
-                           const cmsis_nn_per_channel_quant_params *quant_params,
-                           const cmsis_nn_dims *input_dims,
-                           const int8_t *input_data,
-                           const cmsis_nn_dims *filter_dims,
-                           const int8_t *filter_data,
-                           const int32_t *bias_data,
-                           const cmsis_nn_dims *output_dims,
-                           int8_t *output_data);
+arm_cmsis_nn_status helia_nn_transpose_conv_s8(const cmsis_nn_context *ctx,
+                                               const cmsis_nn_conv_params *conv_params,
+                                               const cmsis_nn_per_channel_quant_params *quant_params,
+                                               const cmsis_nn_dims *input_dims,
+                                               const int8_t *input_data,
+                                               const cmsis_nn_dims *filter_dims,
+                                               const int8_t *filter_data,
+                                               const int32_t *weight_sums,
+                                               const cmsis_nn_dims *output_dims,
+                                               int8_t *output_data);
 
 /**
  * As helia_nn_transpose_conv_s8() for int16 numbers; requantisation as in arm_convolve_s16() with an int64 bias.
  */
-arm_cmsis_nn_status helia_nn_transpose_conv_s16(const cmsis_nn_conv_params *conv_params,
-                           const cmsis_nn_per_channel_quant_params *quant_params,
-                           const cmsis_nn_dims *input_dims,
-                           const int16_t *input_data,
-                           const cmsis_nn_dims *filter_dims,
-                           const int8_t *filter_data,
-                           const int64_t *bias_data,
-                           const cmsis_nn_dims *output_dims,
-                           int16_t *output_data);
+arm_cmsis_nn_status helia_nn_transpose_conv_s16(const cmsis_nn_context *ctx,
+                                                const cmsis_nn_conv_params *conv_params,
+                                                const cmsis_nn_per_channel_quant_params *quant_params,
+                                                const cmsis_nn_dims *input_dims,
+                                                const int16_t *input_data,
+                                                const cmsis_nn_dims *filter_dims,
+                                                const int8_t *filter_data,
+                                                const int64_t *bias_data,
+                                                const cmsis_nn_dims *output_dims,
+                                                int16_t *output_data);
 
 /**
  * SVDF with an int8 state, which the call moves on by one entry.

@@ -313,14 +313,8 @@ arm_cmsis_nn_status helia_nn_batch_matmul_f32(const cmsis_nn_context *ctx,
                                               float32_t *output);
 
 /**
- * Transpose convolution; `padding` is what is cut off above and on the left. Dilation and weight format are not read.
- *
- * The phase of an output is (row + padding) modulo the stride, and so for columns. The taps k = phase, phase + stride, ... of the
- * filter reach the outputs of a phase, in an axis that has none one tap with zero weights.
- *
- * @param ctx    Scratch for the most taps of a phase times C_IN numbers.
- * @param filter For each phase of the rows, for each phase of the columns: [C_OUT, taps, taps, C_IN], taps from the last one to the
- *               first, which is the order of the inputs that they meet.
+ * Transpose convolution, as helia_nn_transpose_conv_s8() of arm_nnfunctions.h, which tells the order of the weights. Dilation and
+ * weight format are not read.
  */
 arm_cmsis_nn_status helia_nn_transpose_conv_f32(const cmsis_nn_context *ctx,
                                                 const cmsis_nn_conv_params_f32 *conv_params,

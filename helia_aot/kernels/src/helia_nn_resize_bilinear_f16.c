@@ -5,6 +5,8 @@
 
 #if defined(HELIA_NN_FLOAT16)
 
+#include "support_resize_bilinear_flt.h"
+
 arm_cmsis_nn_status helia_nn_resize_bilinear_f16(
     const float16_t *input,
     const cmsis_nn_dims *input_dims,
@@ -15,33 +17,7 @@ arm_cmsis_nn_status helia_nn_resize_bilinear_f16(
     float16_t *output,
     const cmsis_nn_dims *output_dims)
 {
-    const int32_t channels = input_dims->c;
-    const int32_t row = input_dims->w * channels;
-    for (int32_t n = 0; n < output_dims->n; n++)
-    {
-        for (int32_t y = 0; y < output_dims->h; y++)
-        {
-            const float16_t *const above = input + rows[2 * y] * row;
-            const float16_t *const below = input + rows[2 * y + 1] * row;
-            const float32_t down = row_weights[y];
-            for (int32_t x = 0; x < output_dims->w; x++)
-            {
-                const int32_t left = columns[2 * x] * channels;
-                const int32_t right = columns[2 * x + 1] * channels;
-                const float32_t across = column_weights[x];
-                for (int32_t c = 0; c < channels; c++)
-                {
-                    const float32_t upper =
-                        (float32_t)above[left + c] * (1.0f - across) + (float32_t)above[right + c] * across;
-                    const float32_t lower =
-                        (float32_t)below[left + c] * (1.0f - across) + (float32_t)below[right + c] * across;
-                    *output++ = (float16_t)(upper * (1.0f - down) + lower * down);
-                }
-            }
-        }
-        input += input_dims->h * row;
-    }
-    return ARM_CMSIS_NN_SUCCESS;
+    return resize_bilinear(input, input_dims, rows, row_weights, columns, column_weights, output, output_dims);
 }
 
 #endif /* HELIA_NN_FLOAT16 */

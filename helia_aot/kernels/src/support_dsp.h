@@ -33,7 +33,14 @@ static inline void helia_nn_store_word(void *to, uint32_t word)
 static inline uint32_t helia_nn_even_bytes(uint32_t offsets, uint32_t bytes)
 {
     uint32_t pair;
-    __asm("sxtab16 %0, %1, %2" : "=r"(pair) : "r"(offsets), "r"(bytes));
+    if (__builtin_constant_p(offsets) && offsets == 0)
+    {
+        __asm("sxtb16 %0, %1" : "=r"(pair) : "r"(bytes));
+    }
+    else
+    {
+        __asm("sxtab16 %0, %1, %2" : "=r"(pair) : "r"(offsets), "r"(bytes));
+    }
     return pair;
 }
 
@@ -41,7 +48,14 @@ static inline uint32_t helia_nn_even_bytes(uint32_t offsets, uint32_t bytes)
 static inline uint32_t helia_nn_odd_bytes(uint32_t offsets, uint32_t bytes)
 {
     uint32_t pair;
-    __asm("sxtab16 %0, %1, %2, ror #8" : "=r"(pair) : "r"(offsets), "r"(bytes));
+    if (__builtin_constant_p(offsets) && offsets == 0)
+    {
+        __asm("sxtb16 %0, %1, ror #8" : "=r"(pair) : "r"(bytes));
+    }
+    else
+    {
+        __asm("sxtab16 %0, %1, %2, ror #8" : "=r"(pair) : "r"(offsets), "r"(bytes));
+    }
     return pair;
 }
 
@@ -67,6 +81,17 @@ static inline int32_t helia_nn_smlabb(uint32_t a, uint32_t b, int32_t sum)
 static inline int32_t helia_nn_smlatt(uint32_t a, uint32_t b, int32_t sum)
 {
     return __smlatt((int32_t)a, (int32_t)b, sum);
+}
+
+/* Adds the products of four int16 numbers in memory order and four bytes. */
+static inline int32_t helia_nn_add_4_products(uint32_t first, uint32_t second, uint32_t bytes, int32_t sum)
+{
+    const uint32_t even = helia_nn_even_bytes(0, bytes);
+    const uint32_t odd = helia_nn_odd_bytes(0, bytes);
+    sum = helia_nn_smlabb(first, even, sum);
+    sum = __smlatb((int32_t)first, (int32_t)odd, sum);
+    sum = __smlabt((int32_t)second, (int32_t)even, sum);
+    return helia_nn_smlatt(second, odd, sum);
 }
 
 /* The larger one of each pair of bytes. */

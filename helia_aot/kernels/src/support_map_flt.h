@@ -58,3 +58,39 @@ MAP(ceil, helia_nn_ceil_of, vrndpq_f32)
 MAP(round, helia_nn_round_of, vrndnq_f32)
 SCALAR_MAP(root, helia_nn_root)
 SCALAR_MAP(inverse_root, helia_nn_inverse_root)
+
+/* The whole of an entry. */
+static arm_cmsis_nn_status map(
+    const helia_nn_real *input, const int32_t function, helia_nn_real *output, const int32_t size)
+{
+    switch (function)
+    {
+        case HELIA_NN_NEG:
+            negative_elements(input, output, size);
+            break;
+        case HELIA_NN_ABS:
+            absolute_elements(input, output, size);
+            break;
+        case HELIA_NN_SQUARE:
+            square_elements(input, output, size);
+            break;
+        case HELIA_NN_SQRT:
+            root_elements(input, output, size);
+            break;
+        case HELIA_NN_RSQRT:
+            inverse_root_elements(input, output, size);
+            break;
+        case HELIA_NN_FLOOR:
+            floor_elements(input, output, size);
+            break;
+        case HELIA_NN_CEIL:
+            ceil_elements(input, output, size);
+            break;
+        case HELIA_NN_ROUND:
+            round_elements(input, output, size);
+            break;
+        default:
+            return ARM_CMSIS_NN_ARG_ERROR;
+    }
+    return ARM_CMSIS_NN_SUCCESS;
+}

@@ -52,7 +52,17 @@ helia_nn_dots_s16_s8(const int16_t *values, const int8_t *weights0, const int8_t
     {
         const int32_t now = helia_nn_min(count, 256);
         int32_t part0 = 0, part1 = 0;
-        for (int32_t i = 0; i < now; i++)
+        int32_t i = 0;
+#if defined(HELIA_NN_DSP)
+        for (; i + 4 <= now; i += 4)
+        {
+            const uint32_t first = helia_nn_load_word(values + i), second = helia_nn_load_word(values + i + 2);
+            const uint32_t word0 = helia_nn_load_word(weights0 + i), word1 = helia_nn_load_word(weights1 + i);
+            part0 = helia_nn_add_4_products(first, second, word0, part0);
+            part1 = helia_nn_add_4_products(first, second, word1, part1);
+        }
+#endif
+        for (; i < now; i++)
         {
             part0 += values[i] * weights0[i];
             part1 += values[i] * weights1[i];

@@ -84,7 +84,7 @@ class Case:
             module_prefix="aot",
             platform=self.platform,
             optimization=plan_settings(config, input_plan),
-            operators=plan_operators(self.operators, choices, fixed),
+            operators=plan_operators(self.operators, choices, fixed, [None] * len(self.operators)),
         )
 
     def subject(self) -> PlanSubject:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from module_program import converted
 
-from helia_aot.api import Conversion
-from helia_aot.errors import ConfigError
+from helia_aot.api import Conversion, convert
+from helia_aot.errors import ConfigError, PlanError
+from helia_aot.optimization.write import dump_json
 
 DEPTHWISE_SCRATCH = "depthwise_conv_2d_1_scratch"
 
@@ -113,3 +114,37 @@ def test_a_placement_without_a_buffer_is_a_warning(digits_model: Path) -> None:
     )
     (warning,) = conversion.warnings
     assert "operators[0] sets scratch_placement" in warning
+
+
+ITCM_CODE = {"type": "DEPTHWISE_CONV_2D", "id": "1", "attributes": {"code_placement": "itcm"}}
+
+
+def test_a_plan_reproduces_code_placement(digits_model: Path) -> None:
+    first = with_rules(digits_model, ITCM_CODE)
+    recorded = {operator.node_id: operator.code_memory for operator in first.plan.operators}
+    assert recorded.pop("1") == "itcm"
+    assert set(recorded.values()) == {None}
+    again = convert(with_rules(digits_model).config, plan=first.plan)
+    assert [o.code_memory for o in again.module.operators] == [
+        o.code_memory for o in first.module.operators
+    ]
+    assert again.plan == convert(again.config, plan=again.plan).plan
+
+
+def test_a_plan_without_code_placement_does_not_mention_it(digits_model: Path) -> None:
+    assert "code_memory" not in dump_json(with_rules(digits_model).plan)
+    assert dump_json(with_rules(digits_model, ITCM_CODE).plan).count("code_memory") == 1
+
+
+def test_a_rule_against_the_code_placement_of_a_plan_is_an_error(digits_model: Path) -> None:
+    plan = with_rules(digits_model, ITCM_CODE).plan
+    other = {**ITCM_CODE, "attributes": {"code_placement": "sram"}}
+    with pytest.raises(PlanError, match="the plan decides"):
+        convert(with_rules(digits_model, other).config, plan=plan)
+    index = next(i for i, item in enumerate(plan.operators) if item.code_memory)
+    operators = list(plan.operators)
+    operators[index] = operators[index].model_copy(update={"code_memory": "dtcm"})
+    with pytest.raises(PlanError, match="cannot hold code"):
+        convert(
+            with_rules(digits_model).config, plan=plan.model_copy(update={"operators": operators})
+        )

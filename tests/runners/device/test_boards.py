@@ -84,7 +84,7 @@ def test_contradictions_are_named(tmp_path, case):
 
 def test_two_boards_with_one_probe_are_an_error(tmp_path):
     with pytest.raises(ConfigError, match="is the probe of a too"):
-        load_boards(write(tmp_path, a=entry(), b=entry()))
+        load_boards(write(tmp_path, a=entry(), b={**entry(), "probe": "1"}))
 
 
 @pytest.fixture

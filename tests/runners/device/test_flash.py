@@ -49,4 +49,4 @@ def test_an_image_in_flash_is_written_verified_and_counted(tmp_path, monkeypatch
     )
     assert result.measurement.status == "ok", result.measurement.reason
     np.testing.assert_array_equal(result.outputs[0], expected_output(x))
-    assert BoardState(load_boards(bench.boards)["a"].probe).flash_writes() == 1
+    assert BoardState(load_boards(bench.boards)["a"].probe_id).flash_writes() == 1

@@ -37,18 +37,18 @@ def test_runners_settle_on_boards_of_their_own():
 def test_a_busy_or_unfit_home_is_no_obstacle():
     pool = BoardPool(BOARDS)
     assert taken(pool) == "a"
-    with BoardState(BOARDS["a"].probe).locked("other", wait_s=0):
+    with BoardState(BOARDS["a"].probe_id).locked("other", wait_s=0):
         assert taken(pool) == "b"
-    BoardState(BOARDS["a"].probe).set_aside("broken")
+    BoardState(BOARDS["a"].probe_id).set_aside("broken")
     assert taken(pool) == "b"
-    BoardState(BOARDS["a"].probe).release()
+    BoardState(BOARDS["a"].probe_id).release()
     assert taken(pool) == "a"
 
 
 def test_no_board_is_free():
     pool = BoardPool({"a": BOARDS["a"]})
     with (
-        BoardState(BOARDS["a"].probe).locked("other", wait_s=0),
+        BoardState(BOARDS["a"].probe_id).locked("other", wait_s=0),
         pytest.raises(BoardBusy, match="other"),
     ):
         taken(pool)
@@ -56,7 +56,7 @@ def test_no_board_is_free():
 
 def test_all_boards_are_set_aside():
     for name, board in BOARDS.items():
-        BoardState(board.probe).set_aside(f"broken {name}")
+        BoardState(board.probe_id).set_aside(f"broken {name}")
     with pytest.raises(CandidateFailure, match="a: broken a; b: broken b; c: broken c") as caught:
         taken(BoardPool(BOARDS))
     assert caught.value.status == "rig_bad"
