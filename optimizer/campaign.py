@@ -292,7 +292,7 @@ def _run(
         sampler=config.search.sampler, seed=config.search.seed, limits=limits, guess=guess
     )
     if config.measurement_cache:
-        OperatorMemory.shared().remember(known_plans(ledger.entries).values(), signatures)
+        OperatorMemory.shared().remember(known_plans(ledger.entries).values(), space, signatures)
     verdict = decide(config, _baseline(auto, space), task, ledger, search)
     written = _final_conversion(config, verdict.plan)
     folder = config.out_path

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
+from scipy.optimize import linprog, nnls
 
 from helia_aot.optimization.budgets import MEMORY_SUFFIX
 from helia_aot.optimization.storage import ModuleStorage, OperatorStorage
@@ -23,6 +23,8 @@ from optimizer.assignment import Assignment, Limit, SharedCost
 from search_spaces.places import Place, operator_places
 from search_spaces.rules import CONSTANTS, MIXED, SCRATCH
 from search_spaces.space import SearchSpace
+
+_ROUNDING_BYTES = 1e-3
 
 _Amounts = list[NDArray[np.float64]]
 
@@ -245,13 +247,19 @@ class Footprint:
         return min(size_bytes, self.budget.get(name, np.inf))
 
     def limits(
-        self, samples: Sequence[SizeSample] = (), *, tighter: Mapping[str, float] | None = None
+        self,
+        samples: Sequence[SizeSample] = (),
+        *,
+        tighter: Mapping[str, float] | None = None,
+        surely: bool = False,
     ) -> list[Limit]:
         """Gives what every plan must keep to.
 
         Args:
             samples: Measured sizes, for the quantities that only a build tells.
             tighter: Further limits, besides the budget.
+            surely: Whether a plan is left out only when it is above a limit for every size of the
+                kernel entries that agrees with the builds, in place of the fitted ones.
         """
         budget = dict(self.budget)
         for name, most in (tighter or {}).items():
@@ -266,7 +274,7 @@ class Footprint:
             found += _binding(self._rows(SCRATCH, -1), budget["arena_bytes"])
         for name in ("code_bytes", "flash_bytes", "ram_bytes"):
             if name in budget:
-                found += self._measured_limits(name, budget[name], samples)
+                found += self._measured_limits(name, budget[name], samples, surely=surely)
         return found
 
     def _size_bytes(self, memory: str) -> float:
@@ -274,15 +282,16 @@ class Footprint:
         return float(next(item.size_bytes for item in memories if item.name == memory))
 
     def _measured_limits(
-        self, name: str, most: float, samples: Sequence[SizeSample]
+        self, name: str, most: float, samples: Sequence[SizeSample], *, surely: bool
     ) -> list[Limit]:
-        """Gives the limits of a size that the builds so far let one expect."""
+        """Gives the limits of a size that the builds so far let one expect, or be sure of."""
         known = [item for item in samples if name in item.sizes]
         if not known or self._storage is None:
             return []
         rows = self._known_part(name)
         values = [item.sizes[name] - max(row.of(item.assignment) for row in rows) for item in known]
-        base, entries = self._entry_bytes([item.assignment for item in known], values)
+        assignments = [item.assignment for item in known]
+        base, entries = self._entry_bytes(assignments, values, lowest=surely)
         shared = [
             SharedCost(amount, self._users[entry])
             for entry, amount in entries.items()
@@ -330,15 +339,23 @@ class Footprint:
         }
 
     def _entry_bytes(
-        self, assignments: Sequence[Assignment], values: Sequence[float]
+        self, assignments: Sequence[Assignment], values: Sequence[float], *, lowest: bool = False
     ) -> tuple[float, dict[str, float]]:
-        """Fits a size as a base and the bytes of each entry that is called, none below 0."""
+        """Fits a size as a base and the bytes of each entry that is called, none below 0.
+
+        With few builds many sizes fit as well. ``lowest`` gives each the least that it has in any of
+        them, so that no plan is taken to be larger than it may be.
+        """
         entries = sorted(self._users)
         rows = [
             [1.0, *(float(not self._users[e].isdisjoint(enumerate(a))) for e in entries)]
             for a in assignments
         ]
-        found, _ = nnls(np.array(rows), np.maximum(np.array(values), 0.0))
+        matrix, sizes = np.array(rows), np.maximum(np.array(values), 0.0)
+        found, _ = nnls(matrix, sizes)
+        if lowest:
+            off = float(np.abs(matrix @ found - sizes).max()) + _ROUNDING_BYTES
+            found = _lowest(matrix, sizes - off, sizes + off)
         return float(found[0]), dict(zip(entries, map(float, found[1:]), strict=True))
 
     def cut(self, name: str, assignment: Assignment, excess: float) -> Limit | None:
@@ -371,6 +388,24 @@ class Footprint:
         for site, index in movable:
             row.costs[site][index] += need
         return row.limit(most + need * (len(movable) - 1))
+
+
+def _lowest(
+    matrix: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Gives for each unknown the least that it is in any solution of ``low <= matrix x <= high, x >= 0``."""
+    count = matrix.shape[1]
+    found = np.zeros(count)
+    for index in range(count):
+        result = linprog(
+            np.eye(count)[index],
+            A_ub=np.vstack([matrix, -matrix]),
+            b_ub=np.concatenate([high, -low]),
+            bounds=(0, None),
+        )
+        if result.status == 0:
+            found[index] = max(0.0, float(result.x[index]))
+    return found
 
 
 def _binding(rows: Sequence[_Row], most: float) -> list[Limit]:

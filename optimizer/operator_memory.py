@@ -26,6 +26,7 @@ from optimizer.additive import sites_of
 from results.records import TrialRecord
 from runners.cache_files import CacheFolder, cache_directory
 from runners.measurement import RunnerIdentity
+from search_spaces.rules import MODEL_ID
 from search_spaces.space import SearchSpace
 
 OPERATORS: Final = "operators"
@@ -145,13 +146,15 @@ class OperatorMemory:
         with suppress(OSError):
             self._files.write(key, OperatorFact(cycles=cycles).model_dump_json().encode())
 
-    def remember(self, records: Iterable[TrialRecord], signatures: Signatures) -> None:
+    def remember(
+        self, records: Iterable[TrialRecord], space: SearchSpace, signatures: Signatures
+    ) -> None:
         """Keeps the operators of good measurements of points of the space; the last one of a key stays."""
         found: dict[str, int] = {}
         for record in records:
             if not record.in_space or not record.is_good:
                 continue
-            changes = _changes_by_operator(record.choices)
+            changes = _changes_by_operator(space, record.choices)
             for item in record.measurement.operator_cycles:
                 if item.id in signatures.operators:
                     found[signatures.key(item.id, changes.get(item.id, {}))] = item.cycles
@@ -174,26 +177,40 @@ class OperatorMemory:
         if all(len(site.basic) <= _MEASURED_ANYWAY for site in sites):
             return None
         for site in sites:
-            cycles = []
-            for values in site.alternatives:
-                point = dict(zip(site.names, values, strict=True))
-                changes = _changes_by_operator(point).get(site.operator_id, {})
-                known = site.operator_id in signatures.operators
-                cycles.append(
-                    self.read(signatures.key(site.operator_id, changes)) if known else None
-                )
-            if all(count is not None for count in cycles):
+            points = [dict(zip(site.names, values, strict=True)) for values in site.alternatives]
+            cycles = [self._cycles(space, point, signatures) for point in points]
+            if None not in cycles:
                 best = min(range(len(cycles)), key=lambda index: (cycles[index] or 0, index))
-                guess |= dict(zip(site.names, site.alternatives[best], strict=True))
+                guess |= points[best]
         return guess if guess != space.baseline else None
 
+    def _cycles(
+        self, space: SearchSpace, point: Mapping[str, str], signatures: Signatures
+    ) -> int | None:
+        """Gives the cycles of the operators of one site, the others as in the baseline."""
+        members = {
+            member
+            for dimension in space.dimensions
+            if dimension.name in point
+            for member in dimension.members
+        }
+        if not members <= set(signatures.operators):
+            return None
+        changes = _changes_by_operator(space, {**space.baseline, **point})
+        counts = [self.read(signatures.key(member, changes[member])) for member in sorted(members)]
+        return None if None in counts else sum(count or 0 for count in counts)
 
-def _changes_by_operator(choices: Mapping[str, str]) -> dict[str, dict[str, str]]:
+
+def _changes_by_operator(
+    space: SearchSpace, choices: Mapping[str, str]
+) -> dict[str, dict[str, str]]:
+    """Gives what a point sets for each operator; a choice for the whole module is one of each."""
     found: dict[str, dict[str, str]] = {}
-    for name, value in choices.items():
-        knob, _, operator_id = name.partition("@")
-        found.setdefault(operator_id, {})[knob] = value
-    return found
+    for dimension in space.dimensions:
+        for member in dimension.members:
+            found.setdefault(member, {})[dimension.knob] = choices[dimension.name]
+    whole = found.pop(MODEL_ID, {})
+    return {member: {**whole, **changes} for member, changes in found.items()}
 
 
 def guess_to_json(guess: Mapping[str, str] | None) -> str:

@@ -229,12 +229,13 @@ class Profile:
 
         Args:
             tighter: Further limits, besides the budget.
-            is_careful: Whether room is left for what first fit leaves unused; not for a bound.
+            is_careful: Whether room is left for what first fit leaves unused, and sizes that too few
+                builds tell are taken as fitted, not as low as they may be; not for a bound.
         """
         most = dict(self._careful) if is_careful else {}
         for name, limit in (tighter or {}).items():
             most[name] = min(limit, most.get(name, limit))
-        found = self._task.footprint.limits(self._samples, tighter=most)
+        found = self._task.footprint.limits(self._samples, tighter=most, surely=not is_careful)
         return [*found, *self._cuts, *self._cycle_limits()]
 
     def _cycle_limits(self) -> Iterator[Limit]:
@@ -372,7 +373,8 @@ class Profile:
             return found or self._cheapest(
                 self._model.costs(), self._taken, self._limits(is_careful=False)
             )
-        bound = self._cheapest(self._model.costs(low=True))
+        surely = self._limits(is_careful=False)
+        bound = self._cheapest(self._model.costs(low=True), limits=surely)
         if bound is not None and bound not in self._known:
             return bound
         asks_for_a_check = self._model.error_cycles is None or bool(self._model.error_cycles)

@@ -115,6 +115,48 @@ def _count(builds: float) -> str:
     return f">{MAX_BUILDS}" if builds > MAX_BUILDS else f"{builds:g}"
 
 
+def show(rows: Sequence[Row]) -> None:
+    """Prints the table of some rows, one line for each space and scenario."""
+    groups: dict[tuple[str, str], dict[str, Row]] = {}
+    for row in rows:
+        groups.setdefault((row.space, row.scenario), {})[row.sampler] = row
+    samplers = [name for name in SAMPLERS if any(name in group for group in groups.values())]
+    table = Table(
+        title="builds to within 1 % of the exhaustive best, baseline and reference included: median / worst (seeds)"
+    )
+    for column in ("space", "scenario", *samplers):
+        table.add_column(column, justify="left" if column in ("space", "scenario") else "right")
+    for (space, scenario), group in groups.items():
+        cells = [
+            f"{_count(group[name].median)} / {_count(group[name].worst)} ({group[name].seeds})"
+            if name in group
+            else ""
+            for name in samplers
+        ]
+        table.add_row(space, scenario, *cells)
+    console = Console(width=150)
+    console.print(table)
+    if "gp" not in samplers and importlib.util.find_spec("torch") is None:
+        console.print("gp: not run, PyTorch is not installed", highlight=False)
+    worse = worse_than_others(rows)
+    console.print(
+        f"places where another sampler's median best is better than profile's, at {CHECKPOINTS} builds: "
+        + ("; ".join(worse) or "none"),
+        highlight=False,
+    )
+
+
+def read_rows(paths: Sequence[Path]) -> list[Row]:
+    """Reads what ``--json`` wrote; a later file goes over an earlier one."""
+    found: dict[tuple[str, str, str], Row] = {}
+    for path in paths:
+        for entry in json.loads(path.read_text("utf-8")):
+            best = {int(builds): ratio for builds, ratio in entry["best_after"].items()}
+            row = Row(**{**entry, "best_after": best})
+            found[row.space, row.scenario, row.sampler] = row
+    return list(found.values())
+
+
 def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(
@@ -125,7 +167,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--slow-seeds", type=int, default=100, help=f"for {', '.join(SLOW)}")
     parser.add_argument("--json", type=Path, help="where to write the rows")
+    parser.add_argument("--show", nargs="+", type=Path, help="print rows of such files and end")
     arguments = parser.parse_args()
+    if arguments.show:
+        show(read_rows(arguments.show))
+        return
     has_torch = importlib.util.find_spec("torch") is not None
     samplers = [name for name in arguments.samplers if name != "gp" or has_torch]
     work = [(s, c, n) for s in map(load, arguments.spaces) for c in SCENARIOS for n in samplers]
@@ -136,28 +182,7 @@ def main() -> None:
         if arguments.json:
             content = [vars(row) for row in rows]
             arguments.json.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
-    table = Table(
-        title="builds to within 1 % of the exhaustive best, baseline and reference included: median / worst"
-    )
-    for column in ("space", "scenario", *samplers):
-        table.add_column(column, justify="left" if column in ("space", "scenario") else "right")
-    for index in range(0, len(rows), len(samplers)):
-        group = rows[index : index + len(samplers)]
-        cells = [f"{_count(row.median)} / {_count(row.worst)}" for row in group]
-        table.add_row(group[0].space, group[0].scenario, *cells)
-    console = Console(width=150)
-    console.print(table)
-    console.print(
-        f"seeds: {arguments.seeds}; {arguments.slow_seeds} for {', '.join(SLOW)}", highlight=False
-    )
-    if "gp" in arguments.samplers and not has_torch:
-        console.print("gp: not run, PyTorch is not installed", highlight=False)
-    worse = worse_than_others(rows)
-    console.print(
-        f"places where another sampler's median best is better than profile's, at {CHECKPOINTS} builds: "
-        + ("; ".join(worse) or "none"),
-        highlight=False,
-    )
+    show(rows)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ from optimizer.search import Search, SearchLimits
 from results.records import TrialRecord
 from results.summary import CampaignSummary
 from runners.measurement import Measurement, OperatorCycles
-from search_spaces.build import build_space
+from search_spaces.build import SpaceSettings, build_space
 from search_spaces.space import Dimension, SearchSpace
 
 
@@ -53,12 +53,13 @@ def signatures(model: Path, **changes: Any) -> tuple[Signatures, SearchSpace]:
     auto = convert(config)
     runner = PriceList()(auto.platform).identity()
     found = Signatures.of(auto.plan, auto.report, config=config, runner=runner)
-    return found, build_space(auto.plan, auto.report, knobs=None, pins=[], exclude=[])
+    return found, build_space(auto.plan, auto.report, SpaceSettings(knobs=["kernel"]))
 
 
 def campaign(model: Path, out: Path, **search: Any) -> CampaignSummary:
     tree = {
         "convert": {"model": {"path": str(model)}},
+        "space": {"knobs": ["kernel"]},
         "search": {"sampler": "profile", **search},
         "ray": {"workers": 0},
         "out": str(out),
@@ -228,7 +229,7 @@ def memory(tmp_path: Path) -> OperatorMemory:
     """What a search of a similar model has left: most of its layers are in the other one, too."""
     first = Layers(range(8), "first")
     memory = OperatorMemory(tmp_path / "operators")
-    memory.remember(first.search(None), first.signatures)
+    memory.remember(first.search(None), first.space, first.signatures)
     # All four alternatives must be known; the search has measured three of every layer.
     for operator_id in first.macs:
         key = first.signatures.key(operator_id, {"kernel": "generic", "accumulation": "fast"})
