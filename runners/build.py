@@ -53,9 +53,9 @@ _COMMON_FLAGS = (
     "-fno-common",
 )
 _REPRODUCIBLE_FLAGS = ("-ffile-prefix-map=.=", "-Werror=date-time")
-# One level for both: an operator can carry a copy of its kernel (code_specialization: inlined). The inner loops are mostly
-# assembly. On Cortex-M4 -O2 costs about 0.1 to 1 % more modelled cycles, -Os 4 to 8 %, and unrolling all loops gains
-# 0.2 % for a lot of code.
+# One level for both: an operator can carry a copy of its kernel (code_specialization: inlined). The
+# inner loops are mostly assembly. On Cortex-M4 -O2 costs about 0.1 to 1 % more modelled cycles, -Os 4 to
+# 8 %, and unrolling all loops gains 0.2 % for a lot of code.
 _MODULE_FLAGS = _KERNEL_FLAGS = ("-O3",)
 # Loops that set up memory must not become calls whose stack frames they overwrite.
 _FIRMWARE_FLAGS = ("-O2", "-fno-tree-loop-distribute-patterns")
