@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 
 from helia_aot.api import Conversion, convert, storage_of
 from helia_aot.errors import InvariantError, Problem
-from helia_aot.optimization.knobs import KERNEL
+from helia_aot.optimization.knobs import KERNEL, PLANNER
 from helia_aot.optimization.plan import OptimizationPlan
 from helia_aot.optimization.report import OptimizationReport
 from helia_aot.optimization.write import dump_json
@@ -27,7 +27,7 @@ from optimizer.errors import CampaignError
 from optimizer.evaluate import RunnerFactory, TrialContext, without_budget
 from optimizer.executor import DeferredExecutor, Executor, ExecutorFactory
 from optimizer.front import budget_rows, pareto_front
-from optimizer.identity import campaign_identity, module_sha256, settings_without_locations
+from optimizer.identity import campaign_identity, module_sha256, rebuild_settings
 from optimizer.measurement_cache import MeasurementCache
 from optimizer.profile import Profile, record_outcomes
 from optimizer.progress import Progress
@@ -57,8 +57,9 @@ from runners.base import MeasureSettings
 from runners.measure import random_stimulus
 from runners.measurement import Measurement
 from runners.registry import create_runner
-from search_spaces.build import build_space
+from search_spaces.build import SpaceSettings, build_space
 from search_spaces.plans import apply, plan_at, plan_key
+from search_spaces.rules import SPACE_KNOBS
 from search_spaces.space import SPACE_NAME, Choice, SearchSpace
 
 
@@ -101,7 +102,7 @@ def run_campaign(
     space = build_space(
         auto.plan,
         auto.report,
-        config.space.settings,
+        _space_settings(config),
         storage=storage_of(auto),
         saves_memory=config.saves_memory,
     )
@@ -145,6 +146,15 @@ def run_campaign(
                 progress=progress,
             )
             return _run(config, auto, task, ledger, search)
+
+
+def _space_settings(config: CampaignConfig) -> SpaceSettings:
+    """Gives the settings of the space; options that the configuration sets bind their planner."""
+    settings = config.space.settings
+    if not config.convert.memory.planner_options.model_fields_set:
+        return settings
+    knobs = SPACE_KNOBS if settings.knobs is None else settings.knobs
+    return replace(settings, knobs=[name for name in knobs if name != PLANNER.name])
 
 
 def _baseline(auto: Conversion, space: SearchSpace) -> OptimizationPlan:
@@ -241,7 +251,7 @@ def _run(
         front=_write_front(config, auto.plan, task, ledger, verdict),
         operators=operator_rows(measured_plan(baseline), winner, space),
         rebuild=Rebuild(
-            convert=settings_without_locations(config.limited_convert),
+            convert=rebuild_settings(config.limited_convert),
             runner=config.runner.model_dump(mode="json"),
             module_sha256=module_sha256(written.module),
         ),
