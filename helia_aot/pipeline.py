@@ -29,6 +29,7 @@ from helia_aot.memory.placement import Memories
 from helia_aot.memory.plan import plan_memory
 from helia_aot.memory.planners import PLANNERS, Planner
 from helia_aot.memory.residency import build_residency, residency_json
+from helia_aot.operators.code_specialization import code_specialization, is_inlined
 from helia_aot.operators.registry import (
     DIRECT_ENTRIES,
     FAMILIES,
@@ -154,7 +155,7 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
     )
 
     check_target(model.graph, model.name, target)
-    operators = _resolvable_operators(model.graph, target)
+    operators = _resolvable_operators(model.graph, target, config)
     identities = _identities(model, platform)
     receipt = None
     if plan is not None:
@@ -193,7 +194,7 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
     volatile = {name: memory.volatile for name, memory in platform.memories.items()}
     budget = budget_uses(limits, memory_plan, volatile)
     check_budget(budget, memory_plan, requests, volatile)
-    module_operators = _module_operators(model.graph, operators, lowered, placements)
+    module_operators = _module_operators(model.graph, operators, lowered, placements, choices)
     new_plan = OptimizationPlan(
         schema_version=PLAN_SCHEMA_VERSION,
         generator=Generator(helia_aot=__version__, ns_cmsis_nn=_kernel_floor(module_operators)),
@@ -446,12 +447,19 @@ def _within_budget(
     return within
 
 
-def _resolvable_operators(graph: Graph, target: Target) -> tuple[ResolvableOperator, ...]:
+def _resolvable_operators(
+    graph: Graph, target: Target, config: ConvertConfig
+) -> tuple[ResolvableOperator, ...]:
     return tuple(
         ResolvableOperator(
             id=identity,
             op_type=operator.op_type,
-            domains=FAMILIES[operator.op_type].domains(graph, operator, target),
+            domains={
+                **FAMILIES[operator.op_type].domains(graph, operator, target),
+                **code_specialization(
+                    FAMILIES[operator.op_type].macs(graph, operator), config.module.kernels
+                ),
+            },
             fixed=_fixed_domains(graph, operator, target),
         )
         for identity, operator in zip(operator_ids(graph), graph.operators, strict=True)
@@ -519,6 +527,7 @@ def _module_operators(
     operators: Sequence[ResolvableOperator],
     lowered: Sequence[LoweredOperator],
     placements: Sequence[OperatorPlacement],
+    choices: Sequence[Mapping[str, KnobChoice]],
 ) -> tuple[ModuleOperator, ...]:
     return tuple(
         ModuleOperator(
@@ -528,9 +537,10 @@ def _module_operators(
             entry=low.call.entry if low.call else None,
             macs=FAMILIES[operator.op_type].macs(graph, operator),
             code_memory=placement.code,
+            inlined=is_inlined(values_of(knobs)),
         )
-        for resolvable, operator, low, placement in zip(
-            operators, graph.operators, lowered, placements, strict=True
+        for resolvable, operator, low, placement, knobs in zip(
+            operators, graph.operators, lowered, placements, choices, strict=True
         )
     )
 

@@ -49,8 +49,8 @@ _COMMON_FLAGS = (
     "-fno-common",
 )
 _REPRODUCIBLE_FLAGS = ("-ffile-prefix-map=.=", "-Werror=date-time")
-_MODULE_FLAGS = ("-O2",)
-_KERNEL_FLAGS = ("-O3",)
+# One level for both: an operator can carry a copy of its kernel (code_specialization: inlined).
+_MODULE_FLAGS = _KERNEL_FLAGS = ("-O3",)
 # Loops that set up memory must not become calls whose stack frames they overwrite.
 _FIRMWARE_FLAGS = ("-O2", "-fno-tree-loop-distribute-patterns")
 _LINK_FLAGS = (

@@ -181,12 +181,26 @@ def _operator_files(spec: ModuleSpec, view: Mapping[str, Any]) -> list[EmittedFi
             "code_memory": operator.code_memory,
             "returns_status": lowered.call.returns_status if lowered.call else True,
             "init": [render_call(spec.prefix, call) for call in lowered.init],
+            "inlined": _inlined_kernel(spec, lowered) if operator.inlined else None,
         }
         stem = f"{spec.prefix}_{lowered.name}"
         op_view = {**view, "op": op}
         files.append(EmittedFile(f"includes-api/{stem}.h", render("operator.h", op_view)))
         files.append(EmittedFile(f"src/{stem}.c", render("operator.c", op_view)))
     return files
+
+
+def _inlined_kernel(spec: ModuleSpec, lowered: LoweredOperator) -> dict[str, Any] | None:
+    """Gives the kernel sources of an operator, and the names that its copy of their symbols gets."""
+    if lowered.call is None:
+        return None
+    sources = sources_for([lowered.call.entry])
+    return {
+        "sources": [name for name in sources if name.endswith(".c")],
+        "renames": [
+            (symbol, f"{spec.prefix}_{lowered.name}_{symbol}") for symbol in public_symbols(sources)
+        ],
+    }
 
 
 def _constants(
@@ -228,7 +242,9 @@ def _kernel_files(kernel_prefix: str, sources: Sequence[str]) -> list[EmittedFil
     symbols = (
         "/* SPDX-License-Identifier: Apache-2.0 */\n"
         f"/* Generated: gives the bundled kernels the prefix {kernel_prefix}, so that they link beside others. */\n"
-        f"#ifndef HELIA_NN_SYMBOLS_H\n#define HELIA_NN_SYMBOLS_H\n\n{renames}\n\n#endif\n"
+        "/* A file with copies of kernels of its own defines HELIA_NN_OWN_SYMBOLS and names them itself. */\n"
+        "#if !defined(HELIA_NN_SYMBOLS_H) && !defined(HELIA_NN_OWN_SYMBOLS)\n"
+        f"#define HELIA_NN_SYMBOLS_H\n\n{renames}\n\n#endif\n"
     )
     files = [
         EmittedFile(f"kernels/include/{name}", read_include(name))

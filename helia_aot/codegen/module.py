@@ -79,6 +79,7 @@ class ModuleOperator:
         entry: Kernel entry that it calls; None when it only renames its input.
         macs: Multiply-accumulates.
         code_memory: Memory that its wrapper function is placed in; None leaves it to the linker.
+        inlined: Whether its file carries a copy of the kernel's code, compiled for its shapes.
     """
 
     id: str
@@ -87,6 +88,7 @@ class ModuleOperator:
     entry: str | None
     macs: int
     code_memory: str | None = None
+    inlined: bool = False
 
 
 @dataclass(frozen=True)

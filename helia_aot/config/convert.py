@@ -29,7 +29,7 @@ from helia_aot.optimization.budgets import (
     may_be_budget,
 )
 from helia_aot.optimization.fixed import COMPAT_VARIANT, LUT_MODE, USE_LUT, FixedKind
-from helia_aot.optimization.knobs import ACCUMULATION, AUTO, KERNEL, Goal, Knob
+from helia_aot.optimization.knobs import ACCUMULATION, AUTO, CODE_SPECIALIZATION, KERNEL, Goal, Knob
 
 ANY: Final = "*"
 """The rule type that matches every operator or tensor."""
@@ -156,6 +156,7 @@ RuleId = Annotated[
 if TYPE_CHECKING:
     AccumulationSetting = str | None
     KernelSetting = str | None
+    CodeSpecializationSetting = str | None
     LutMode = str | None
     UseLut = str | None
     CompatVariant = str | None
@@ -169,6 +170,7 @@ else:
     ]
     AccumulationSetting = Literal[(AUTO, *ACCUMULATION.values)] | None
     KernelSetting = Literal[(AUTO, *KERNEL.values)] | None
+    CodeSpecializationSetting = Literal[(AUTO, *CODE_SPECIALIZATION.values)] | None
 
 
 def _file_schema(schema: dict[str, Any]) -> None:
@@ -392,6 +394,9 @@ class OperatorOptimization(StrictModel):
 
     accumulation: AccumulationSetting = Field(None, description=_knob_help(ACCUMULATION))
     kernel: KernelSetting = Field(None, description=_knob_help(KERNEL))
+    code_specialization: CodeSpecializationSetting = Field(
+        None, description=_knob_help(CODE_SPECIALIZATION)
+    )
 
 
 class OperatorAttributes(StrictModel):
@@ -448,6 +453,9 @@ class OptimizationConfig(StrictModel):
     )
     accumulation: AccumulationSetting = Field(None, description=_knob_help(ACCUMULATION))
     kernel: KernelSetting = Field(None, description=_knob_help(KERNEL))
+    code_specialization: CodeSpecializationSetting = Field(
+        None, description=_knob_help(CODE_SPECIALIZATION)
+    )
     plan: Path | None = Field(
         None,
         description="A plan to reproduce exactly; relative to the current directory",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
@@ -33,13 +33,17 @@ class Target:
     fp16: bool = False
 
 
+SAME_ENTRY: Final = ""
+"""In :attr:`KnobDomain.entries`: the value calls whatever entry the operator's other knobs choose."""
+
+
 @dataclass(frozen=True)
 class KnobDomain:
     """What one knob means for one operator on one target.
 
     Attributes:
         knob: The knob's name, e.g. ``kernel``.
-        entries: For each value of the knob the kernel entry that the operator would call.
+        entries: For each value of the knob the kernel entry that the operator would call, or :data:`SAME_ENTRY`.
         applicable: Whether the values differ here; when false the value is recorded, but changes nothing.
         reason: Why the knob is not applicable; empty when it is.
     """

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from helia_aot.operators.spec import SAME_ENTRY
 from helia_aot.optimization.hints import build_hints
 from helia_aot.optimization.knobs import KNOBS
 from helia_aot.optimization.measurements import measurements_for
@@ -91,7 +92,7 @@ def build_report(
                 "outputs": [list(shape) for shape in fact.output_shapes],
             },
             alternatives={
-                name: _alternatives(name, operator, planned.knobs[name].value)
+                name: _alternatives(name, operator, planned.knobs[name].value, fact.entry)
                 for name in operator.domains
             },
         )
@@ -109,7 +110,9 @@ def build_report(
     )
 
 
-def _alternatives(knob: str, operator: ResolvableOperator, chosen: str) -> list[Alternative]:
+def _alternatives(
+    knob: str, operator: ResolvableOperator, chosen: str, called: str | None
+) -> list[Alternative]:
     domain = operator.domains[knob]
     return [
         Alternative(
@@ -117,7 +120,7 @@ def _alternatives(knob: str, operator: ResolvableOperator, chosen: str) -> list[
             chosen=value == chosen,
             applicable=domain.applicable,
             reason=domain.reason,
-            entry=entry,
+            entry=called or "" if entry == SAME_ENTRY else entry,
             approximate=value in KNOBS[knob].approximate,
         )
         for value, entry in domain.entries.items()

@@ -96,7 +96,28 @@ KERNEL: Final = Knob(
     },
 )
 
-KNOBS: Final[Mapping[str, Knob]] = {knob.name: knob for knob in (ACCUMULATION, KERNEL)}
+CODE_SPECIALIZATION: Final = Knob(
+    name="code_specialization",
+    values=("shared", "inlined"),
+    default="shared",
+    approximate=frozenset(),
+    auto_table=dict.fromkeys(GOALS, "shared"),
+    auto_table_approximate={},
+    applies_to="operators with multiply-accumulates, with bundled kernels",
+    text=(
+        "Whether an operator calls the kernel that others call too, or has a copy compiled for its "
+        "shapes. Both values give identical output. The gain depends on the shape and the copies "
+        "cost code, so auto leaves the choice to a measurement."
+    ),
+    value_texts={
+        "shared": "a call into the kernel library, shapes passed at run time",
+        "inlined": "the kernel's code in the operator's own file, shapes known to the compiler",
+    },
+)
+
+KNOBS: Final[Mapping[str, Knob]] = {
+    knob.name: knob for knob in (ACCUMULATION, KERNEL, CODE_SPECIALIZATION)
+}
 """All knobs of operators by name."""
 
 PLANNER: Final = Knob(

@@ -96,13 +96,18 @@ def resolve_choices(
 
     Raises:
         PlanError: The plan lacks a choice that an operator needs.
+        ConfigError: A setting asks for a value that an operator cannot have. All are listed.
     """
     if plan is not None:
         return _choices_of_plan(operators, plan)
-    return [
+    choices = [
         {name: _resolve(KNOBS[name], requested(op, name, config), config) for name in _knobs(op)}
         for op in operators
     ]
+    problems = _impossible_values(operators, choices)
+    if problems:
+        raise ConfigError("Knobs cannot have the values asked for.", problems)
+    return choices
 
 
 def requested(operator: ResolvableOperator, knob: str, config: ConvertConfig) -> Request:
@@ -304,6 +309,27 @@ def _resolve(knob: Knob, request: Request, config: ConvertConfig) -> KnobChoice:
         source=request.source,
         approximate=value in knob.approximate,
     )
+
+
+def _impossible_values(
+    operators: Sequence[ResolvableOperator], choices: Sequence[Mapping[str, KnobChoice]]
+) -> list[Problem]:
+    """Gives one problem for each setting that some operator cannot follow."""
+    problems: dict[str, Problem] = {}
+    for operator, knobs in zip(operators, choices, strict=True):
+        for name, choice in knobs.items():
+            domain = operator.domains[name]
+            if choice.value not in domain.entries:
+                rule = choice.source.rule
+                place = "" if rule is None else f"operators[{rule.index}]."
+                where = f"{place}optimization.{name}"
+                reason = (
+                    f"operator {operator.id.id!r} cannot have {choice.value!r}: {domain.reason}"
+                )
+                problems.setdefault(
+                    where, Problem(where, reason, f"use {', '.join(domain.entries)}")
+                )
+    return list(problems.values())
 
 
 def _choices_of_plan(

@@ -34,6 +34,7 @@ def config(model: Path, out: Path, **changes: Any) -> CampaignConfig:
     tree = {
         "convert": {"model": {"path": str(model)}},
         "search": {"sampler": "tpe", "trials": 12},
+        "space": {"knobs": ["kernel"]},  # small enough to measure every plan
         "ray": {"workers": 0},
         "measurement_cache": False,
         "out": str(out),

@@ -23,6 +23,7 @@ HELIA_NN_DEFINE_3X3_ROW(row_stride_1)
 #undef STEP
 #define STEP "32"
 HELIA_NN_DEFINE_3X3_ROW(row_stride_2)
+#include "support_depthwise_3x3_undef.h"
 
 static void depthwise_3x3(const helia_nn_depthwise_layer *layer)
 {

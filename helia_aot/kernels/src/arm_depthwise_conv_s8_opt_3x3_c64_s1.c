@@ -22,6 +22,7 @@
 #define STORE(q) "vstrb.8 " #q ", [r4], #64\n"
 
 HELIA_NN_DEFINE_3X3_ROW(row_of_64_channels)
+#include "support_depthwise_3x3_undef.h"
 
 static void depthwise_3x3_c64_s1(const helia_nn_depthwise_layer *layer)
 {

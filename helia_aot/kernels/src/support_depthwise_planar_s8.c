@@ -23,6 +23,7 @@
 #define STORE(q) "vpst\n" "vstrbt.8 " #q ", [r4]\n" "add r4, r4, r5\n"
 
 HELIA_NN_DEFINE_3X3_ROW(row_3x3)
+#include "support_depthwise_3x3_undef.h"
 
 typedef struct
 {

@@ -73,6 +73,7 @@ def test_options_set_the_fields_they_name() -> None:
         "allow_approximate": True,
         "accumulation": "fast",
         "kernel": "auto",
+        "code_specialization": None,
         "plan": Path("best.json"),
         "budget": {},
     }
