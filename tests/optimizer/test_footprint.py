@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -90,10 +91,9 @@ def test_a_limit_that_nothing_can_break_is_left_out(auto: Conversion) -> None:
     assert len(task.footprint.limits()) <= 16  # SRAM and MRAM are large enough for everything
 
 
-def test_code_of_an_entry_is_paid_once(digits_model: Path) -> None:
-    conversion = converted(digits_model)
-    space = space_of(conversion)
-    task = SearchTask(space, budget={"code_bytes": 6000.0})
+def _code_task(conversion: Conversion) -> tuple[SearchTask, Callable[[Assignment], float]]:
+    """Gives a task with a budget of code, and the code of every plan: entries are paid once."""
+    task = SearchTask(space_of(conversion, knobs=["kernel"]), budget={"code_bytes": 6000.0})
     sizes = {"arm_depthwise_conv_s8_opt": 1800.0, "arm_convolve_s8": 900.0}
 
     def code(assignment: Assignment) -> float:
@@ -104,9 +104,28 @@ def test_code_of_an_entry_is_paid_once(digits_model: Path) -> None:
             entries |= {a.entry for a in operator.alternatives["kernel"] if a.value == value}
         return 1000.0 + sum(sizes.get(entry, 400.0) for entry in entries)
 
+    return task, code
+
+
+def _draws(task: SearchTask, count: int) -> list[Assignment]:
     chance = random.Random(2)
-    draws = [tuple(chance.randrange(2) for _ in task.sites) for _ in range(24)]
+    return [tuple(chance.randrange(2) for _ in task.sites) for _ in range(count)]
+
+
+def test_code_of_an_entry_is_paid_once(digits_model: Path) -> None:
+    task, code = _code_task(converted(digits_model))
+    draws = _draws(task, 24)
     samples = [SizeSample(draw, {"code_bytes": code(draw)}) for draw in draws]
     (limit,) = task.footprint.limits(samples)
     for draw in draws:
         assert limit.of(draw) - limit.most == pytest.approx(code(draw) - 6000.0, abs=1.0)
+
+
+@pytest.mark.parametrize("builds", [1, 2, 4, 24])
+def test_sure_limits_leave_out_no_plan_that_fits(digits_model: Path, builds: int) -> None:
+    task, code = _code_task(converted(digits_model))
+    draws = _draws(task, 24)
+    samples = [SizeSample(draw, {"code_bytes": code(draw)}) for draw in draws[:builds]]
+    for limit in task.footprint.limits(samples, surely=True):
+        for draw in draws:
+            assert limit.of(draw) - limit.most <= code(draw) - 6000.0 + 1.0

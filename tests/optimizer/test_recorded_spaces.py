@@ -40,6 +40,8 @@ def test_a_recording_holds_every_plan(recorded: RecordedSpace) -> None:
         Scenario("coupling 5 %", coupling=0.05),
         Scenario("coupling 15 %", coupling=0.15),
         Scenario("noise", noise=0.005),
+        Scenario("budget", has_limit=True),
+        Scenario("budget and coupling 5 %", has_limit=True, coupling=0.05),
         Scenario("faults", faults=0.1),
     ],
     ids=lambda scenario: scenario.name,
