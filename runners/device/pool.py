@@ -99,7 +99,9 @@ class BoardPool:
         return busy
 
     def _preferred(self) -> list[str]:
-        notes = {name: BoardState(board.probe_id).quarantine() for name, board in self._boards.items()}
+        notes = {
+            name: BoardState(board.probe_id).quarantine() for name, board in self._boards.items()
+        }
         fit = [name for name, note in notes.items() if note is None]
         if not fit:
             text = "; ".join(f"{name}: {note.reason}" for name, note in notes.items() if note)
