@@ -58,6 +58,7 @@ FLOAT = (
     "redux_precision_fp16",
     "trained_lstm",
     "qwen_fc_blockwise_int4",
+    "fc_bias_subchannel",
     "mp_face_detection_short_range",
     "mp_hand_recrop",
 )
