@@ -165,7 +165,7 @@ def test_no_sampler_writes_a_plan_over_a_measured_limit(
     assert summary.best_cycles > summary.baseline_cycles
     assert "which auto does not" in evidence.verdict
     if sampler == "profile":
-        assert row.refused <= 8
+        assert row.refused <= 9  # plans that may fit, as far as the builds tell, are looked at
 
 
 def test_no_plan_is_written_when_none_keeps_to_the_limits(
