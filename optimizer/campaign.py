@@ -11,13 +11,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 
 from helia_aot.api import Conversion, convert, storage_of
 from helia_aot.errors import InvariantError, Problem
-from helia_aot.optimization.knobs import KERNEL
+from helia_aot.optimization.knobs import KERNEL, PLANNER
 from helia_aot.optimization.plan import OptimizationPlan
 from helia_aot.optimization.report import OptimizationReport
 from helia_aot.optimization.write import dump_json
@@ -33,7 +33,7 @@ from optimizer.identity import (
     campaign_identity,
     inputs_sha256,
     module_sha256,
-    settings_without_locations,
+    rebuild_settings,
 )
 from optimizer.measurement_cache import MeasurementCache
 from optimizer.operator_memory import (
@@ -73,8 +73,9 @@ from runners.base import MeasureSettings
 from runners.measure import random_stimulus
 from runners.measurement import Measurement
 from runners.registry import create_runner
-from search_spaces.build import build_space
+from search_spaces.build import SpaceSettings, build_space
 from search_spaces.plans import apply, plan_at, plan_key
+from search_spaces.rules import SPACE_KNOBS
 from search_spaces.space import SPACE_NAME, Choice, SearchSpace
 
 
@@ -127,7 +128,7 @@ def run_campaign(
     space = build_space(
         auto.plan,
         auto.report,
-        config.space_settings,
+        _space_settings(config),
         storage=storage_of(auto),
         saves_memory=config.saves_memory,
     )
@@ -189,6 +190,15 @@ def run_campaign(
                 progress=progress,
             )
             return _run(config, auto, task, ledger, search)
+
+
+def _space_settings(config: CampaignConfig) -> SpaceSettings:
+    """Gives the settings of the space; options that the configuration sets bind their planner."""
+    settings = config.space_settings
+    if not config.convert.memory.planner_options.model_fields_set:
+        return settings
+    knobs = SPACE_KNOBS if settings.knobs is None else settings.knobs
+    return replace(settings, knobs=[name for name in knobs if name != PLANNER.name])
 
 
 def _baseline(auto: Conversion, space: SearchSpace) -> OptimizationPlan:
@@ -316,7 +326,7 @@ def _run(
         front=_write_front(config, auto.plan, task, ledger, verdict),
         operators=operator_rows(measured_plan(baseline), winner, space),
         rebuild=Rebuild(
-            convert=settings_without_locations(config.limited_convert),
+            convert=rebuild_settings(config.limited_convert),
             runner=config.runner.model_dump(mode="json"),
             module_sha256=module_sha256(written.module),
         ),

@@ -86,3 +86,16 @@ def settings_without_locations(config: ConvertConfig) -> dict[str, Any]:
     settings = config.model_dump(mode="json", exclude={"force", "verbose", "log_file"})
     del settings["model"]["path"], settings["module"]["path"]
     return settings
+
+
+def rebuild_settings(config: ConvertConfig) -> dict[str, Any]:
+    """Gives :func:`settings_without_locations` for a conversion with a plan.
+
+    A planner that nobody asked for is left out: written down it would be a request, which a plan with
+    another planner contradicts.
+    """
+    settings = settings_without_locations(config)
+    for name in ("planner", "planner_options"):
+        if name not in config.memory.model_fields_set:
+            del settings["memory"][name]
+    return settings

@@ -495,7 +495,10 @@ def _is_matched(site: _Site, rule: OperatorRule | SpaceRule | GroupRule) -> bool
 
 
 def _values(rule: OperatorRule | SpaceRule, knob: str) -> tuple[str, ...] | None:
-    value: str | Sequence[str] | None = getattr(rule.optimization, knob, None)
+    asked = rule.optimization
+    value: str | Sequence[str] | None = (
+        asked.get(knob) if isinstance(asked, dict) else getattr(asked, knob, None)
+    )
     if value is None:
         return None
     return (value,) if isinstance(value, str) else tuple(value)

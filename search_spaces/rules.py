@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from helia_aot.config.base import StrictModel
 from helia_aot.config.convert import ANY, OperatorType, RuleId
@@ -37,16 +37,15 @@ Values = Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)]
 """One value, or a list of them."""
 
 
-class SpaceChoices(StrictModel):
-    """Values of the choices of a space, as knobs in ``operators[].optimization``."""
+def _known_choices(values: dict[str, list[str]]) -> dict[str, list[str]]:
+    for name in values:
+        if name not in SPACE_KNOBS:
+            raise ValueError(f"no choice is called {name!r}; known are {', '.join(SPACE_KNOBS)}")
+    return values
 
-    accumulation: Values | None = Field(None, description="How FP16 products are summed")
-    kernel: Values | None = Field(None, description="Which kernel entries are called")
-    constants: Values | None = Field(None, description="Memory that constants are read from")
-    scratch: Values | None = Field(None, description="Memory of outputs and scratch buffers")
-    planner: Values | None = Field(
-        None, description="Planner of scratch memory; a choice of the whole module (type '*')"
-    )
+
+SpaceChoices = Annotated[dict[str, Values], AfterValidator(_known_choices)]
+"""Values by choice: knobs as in ``operators[].optimization``, ``constants``, ``scratch``, ``planner``."""
 
 
 class SpaceRule(StrictModel):
@@ -57,7 +56,8 @@ class SpaceRule(StrictModel):
         None, description="A stable id or node id, or a list of them; by default any"
     )
     optimization: SpaceChoices = Field(
-        default_factory=SpaceChoices, description="Values by choice: one or a list"
+        default_factory=dict,
+        description=f"Values by choice, one or a list; choices are {', '.join(SPACE_KNOBS)}",
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,6 +102,4 @@ def make_bench(
     patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
     if ticks:
         patch.setenv("HELIA_VIRTUAL_BOARD_TICKS", "1")
-    if str(PLUGIN) not in sys.path:
-        patch.syspath_prepend(str(PLUGIN))
     return Bench(board_file, virtual)

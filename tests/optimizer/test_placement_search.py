@@ -19,6 +19,7 @@ from optimizer.campaign import run_campaign
 from optimizer.config import CampaignConfig
 from optimizer.errors import CampaignError
 from optimizer.samplers import SamplerName
+from optimizer.verify import verify_plan
 from results.evidence import Evidence, read_evidence
 from results.ledger import LEDGER_NAME, read_ledger
 from results.records import TrialRecord
@@ -111,6 +112,9 @@ def test_the_whole_space_beats_auto_and_its_plan_is_reproduced(
     assert row.winner <= DTCM_BYTES
     assert any("constants:" in text for item in evidence.operators for text in item.changes)
     assert sum(item.winner_cycles for item in evidence.operators) + 777 == summary.best_cycles
+    prices = StallPrices(weights=HEAVY)
+    report = verify_plan(tmp_path / "aot_plan.json", model_path=digits_model, runner_factory=prices)
+    assert report.holds
 
 
 def test_a_campaign_that_moves_tensors_continues_with_the_same_ledger(
@@ -164,6 +168,9 @@ def test_no_sampler_writes_a_plan_over_a_measured_limit(
     assert not summary.is_auto
     assert summary.best_cycles > summary.baseline_cycles
     assert "which auto does not" in evidence.verdict
+    report = verify_plan(tmp_path / "aot_plan.json", model_path=digits_model, runner_factory=prices)
+    assert report.holds
+    assert ("limits", "ok") in {(check.name, check.status) for check in report.checks}
     if sampler == "profile":
         assert row.refused <= 9  # plans that may fit, as far as the builds tell, are looked at
 
@@ -248,3 +255,17 @@ def test_profile_sweeps_the_front_exactly(digits_model: Path, tmp_path: Path) ->
     found = {tuple(point.values.values()) for point in swept.front}
     assert found <= exact
     assert len(found) >= min(5, len(exact))
+
+
+def test_options_of_the_configuration_bind_their_planner(
+    digits_model: Path, tmp_path: Path
+) -> None:
+    memory = {"planner_options": {"seed": 3}}
+    _, evidence = run(
+        digits_model,
+        tmp_path,
+        convert={"model": {"path": str(digits_model)}, "memory": memory},
+        search={"trials": 2},
+    )
+    assert not any(item.knob == "planner" for item in evidence.space.dimensions)
+    assert evidence.search.failures == ()

@@ -24,6 +24,27 @@ static void multiply(const void *how, const helia_nn_transpose_pixels *pixels, c
     helia_nn_matmul_s8(column, pixels->depth, 1, weights, of->channels, pixels->depth, &stage, output);
 }
 
+/* The stage of all phases: its sums are those of the first one. */
+static helia_nn_output_stage output_stage(const cmsis_nn_conv_params *params,
+                                          const cmsis_nn_per_channel_quant_params *quant,
+                                          const cmsis_nn_dims *filter_dims,
+                                          const int32_t *sums,
+                                          int32_t channels)
+{
+    const int32_t depth = filter_dims->h * filter_dims->w * filter_dims->c;
+    const cmsis_nn_context first = {(void *)(uintptr_t)sums, 0};
+    helia_nn_output_stage stage = helia_nn_conv_output_stage(&first, params, quant, NULL, channels, depth);
+#if defined(HELIA_NN_DSP)
+    for (int32_t phase = 1; phase < params->stride.h * params->stride.w; phase++)
+    {
+        const helia_nn_output_kind kind =
+            helia_nn_output_kind_of(sums + phase * channels, quant->multiplier, quant->shift, true, channels, depth);
+        stage.kind = kind < stage.kind ? kind : stage.kind; /* The one that assumes less. */
+    }
+#endif
+    return stage;
+}
+
 arm_cmsis_nn_status helia_nn_transpose_conv_s8(const cmsis_nn_context *ctx,
                                                const cmsis_nn_conv_params *conv_params,
                                                const cmsis_nn_per_channel_quant_params *quant_params,
@@ -41,9 +62,8 @@ arm_cmsis_nn_status helia_nn_transpose_conv_s8(const cmsis_nn_context *ctx,
     {
         return ARM_CMSIS_NN_ARG_ERROR;
     }
-    const cmsis_nn_context sums = {(void *)(uintptr_t)weight_sums, 0};
     const layer how = {
-        .stage = helia_nn_conv_output_stage(&sums, conv_params, quant_params, NULL, output_dims->c),
+        .stage = output_stage(conv_params, quant_params, filter_dims, weight_sums, output_dims->c),
         .weights = filter_data,
         .channels = output_dims->c,
         .size = output_dims->c * input_dims->c,
