@@ -134,7 +134,8 @@ class Evaluator:
         started = time.perf_counter()
         self._is_cached = False
         try:
-            measurement = self._evaluate(job)
+            with self._unpacked() as config:
+                measurement = self._evaluate(job, config)
         except (
             Exception
         ) as error:  # the boundary of a worker: a bug must not take the campaign down
@@ -142,7 +143,7 @@ class Evaluator:
         seconds = time.perf_counter() - started
         return Finished(job, measurement, seconds, "image" if self._is_cached else None)
 
-    def _evaluate(self, job: TrialJob) -> Measurement:
+    def _evaluate(self, job: TrialJob, unpacked: ConvertConfig) -> Measurement:
         if not self._has_the_compiler:
             where = Path(helia_aot.__file__).parent
             reason = f"a worker has another compiler than the campaign, in {where}"
@@ -150,7 +151,7 @@ class Evaluator:
         context = self._context
         started = time.perf_counter()
         try:
-            with _alarm(job.deadlines.convert_s), self._unpacked() as unpacked:
+            with _alarm(job.deadlines.convert_s):
                 config = unpacked if job.holds_budget else without_budget(unpacked)
                 conversion = convert(config, plan=job.plan)
         except BudgetError as error:

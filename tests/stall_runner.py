@@ -52,6 +52,9 @@ class StallRunner:
         self._platform = platform
         self._prices = prices
 
+    def slots(self) -> int | None:
+        return None
+
     def identity(self) -> RunnerIdentity:
         return RunnerIdentity(
             runner="stalls",

@@ -172,7 +172,7 @@ def test_no_sampler_writes_a_plan_over_a_measured_limit(
     assert report.holds
     assert ("limits", "ok") in {(check.name, check.status) for check in report.checks}
     if sampler == "profile":
-        assert row.refused <= 8
+        assert row.refused <= 9  # plans that may fit, as far as the builds tell, are looked at
 
 
 def test_no_plan_is_written_when_none_keeps_to_the_limits(

@@ -45,6 +45,7 @@ def run(
 ) -> CampaignSummary:
     tree = {
         "convert": {"model": {"path": str(model)}},
+        "space": {"knobs": ["kernel"]},
         "search": {"sampler": "brute_force", "trials": 100},
         "ray": ray,
         "measurement_cache": False,
