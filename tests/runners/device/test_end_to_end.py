@@ -304,3 +304,24 @@ def test_ticks_are_refused_on_other_boards(virtual, monkeypatch):
 def test_a_platform_without_a_board_is_an_error(virtual):
     with pytest.raises(RunnerError, match="has no board for apollo510_evb"):
         DeviceRunner(load_platform(M55), boards=virtual.boards)
+
+
+def test_boards_of_a_pool_must_count_the_same(tmp_path, monkeypatch):
+    bench = make_bench(tmp_path / "bench", monkeypatch, {"a": M4, "b": M4, "c": M55})
+    platform = load_platform(M4)
+    assert DeviceRunner(platform, boards=bench.boards).slots() == 2
+    bench.change("b", clock={"mhz": 192, "source": "configured"})
+    with pytest.raises(RunnerError, match="b: is set up in another way than a"):
+        DeviceRunner(platform, boards=bench.boards)
+    slow = DeviceRunner(platform, boards=bench.boards, clock_mhz=96)
+    fast = DeviceRunner(platform, boards=bench.boards, clock_mhz=192)
+    assert (slow.slots(), fast.slots()) == (1, 1)
+    assert slow.identity().digest() != fast.identity().digest()
+
+
+def test_setup_is_written_before_the_image(virtual):
+    """Where nothing is, so that it shows: the session ends before anything is loaded."""
+    virtual.change("a", setup=[{"address": 0x9000_0000, "value": 1}])
+    measurement, _ = measure(virtual.boards)
+    assert measurement.evidence["outcome"] == "load_failed"
+    assert "0x90000000" in measurement.reason
