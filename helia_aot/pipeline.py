@@ -291,7 +291,7 @@ def storage_of(conversion: Conversion) -> ModuleStorage:
     target = Target(
         mve="mve" in platform.capabilities, dsp="dsp" in platform.capabilities, fp16=platform.fp16
     )
-    operators = _resolvable_operators(graph, target)
+    operators = _resolvable_operators(graph, target, config)
     chosen = resolve_choices(operators, config, conversion.plan)
     variants: list[list[tuple[dict[str, str], LoweredOperator]]] = []
     for index, operator in enumerate(operators):
@@ -403,6 +403,7 @@ def _operator_storage(
                         entry=low.call.entry if low.call else None,
                         constants={c.id: c.data.nbytes for c in low.constants if c.id not in taken},
                         scratch_bytes=low.scratch_bytes,
+                        has_own_code=is_inlined(knobs),
                     )
                     for knobs, low in items
                 ),

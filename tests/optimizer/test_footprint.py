@@ -92,7 +92,7 @@ def test_a_limit_that_nothing_can_break_is_left_out(auto: Conversion) -> None:
 
 def test_code_of_an_entry_is_paid_once(digits_model: Path) -> None:
     conversion = converted(digits_model)
-    space = space_of(conversion)
+    space = space_of(conversion, knobs=["kernel"])
     task = SearchTask(space, budget={"code_bytes": 6000.0})
     sizes = {"arm_depthwise_conv_s8_opt": 1800.0, "arm_convolve_s8": 900.0}
 

@@ -160,7 +160,10 @@ def test_no_sampler_writes_a_plan_over_a_measured_limit(
     prices = StallPrices(generic=2000)
     budget = {"code_bytes": 11500.0}
     search = {"sampler": sampler, "trials": 12}
-    summary, evidence = run(digits_model, tmp_path, prices, budget=budget, search=search)
+    space = {"knobs": ["kernel"]}
+    summary, evidence = run(
+        digits_model, tmp_path, prices, budget=budget, search=search, space=space
+    )
     (row,) = summary.budget
     assert row.baseline is not None
     assert row.winner is not None
