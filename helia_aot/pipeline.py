@@ -405,6 +405,7 @@ def _operator_storage(
                         entry=low.call.entry if low.call else None,
                         constants={c.id: c.data.nbytes for c in low.constants if c.id not in taken},
                         scratch_bytes=low.scratch_bytes,
+                        has_own_code=is_inlined(knobs),
                     )
                     for knobs, low in items
                 ),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,9 @@ from search_spaces.rules import CONSTANTS, MIXED, SCRATCH
 from search_spaces.space import SearchSpace
 
 _ROUNDING_BYTES = 1e-3
+
+_DAMPING: Final = 0.01
+"""Weight of small sizes against exact ones in a fit of code sizes."""
 
 _Amounts = list[NDArray[np.float64]]
 
@@ -316,7 +320,7 @@ class Footprint:
 
     @cached_property
     def _users(self) -> dict[str, frozenset[tuple[int, int]]]:
-        """The choices that call each kernel entry which not every plan calls."""
+        """The choices that need the code of a kernel entry, or a copy of it, which not every plan has."""
         users: dict[str, set[tuple[int, int]]] = {}
         always: set[str] = set()
         for operator in self._storage.operators if self._storage is not None else ():
@@ -330,10 +334,13 @@ class Footprint:
                         value not in (None, variant.knobs[name]) for name, value in wanted.items()
                     ):
                         continue
+                    code = variant.entry
+                    if variant.has_own_code:
+                        code = f"{variant.entry} of {operator.operator_id}"
                     if site is None:
-                        always.add(variant.entry)
+                        always.add(code)
                     else:
-                        users.setdefault(variant.entry, set()).add((site, index))
+                        users.setdefault(code, set()).add((site, index))
         return {
             entry: frozenset(choices) for entry, choices in users.items() if entry not in always
         }
@@ -352,7 +359,11 @@ class Footprint:
             for a in assignments
         ]
         matrix, sizes = np.array(rows), np.maximum(np.array(values), 0.0)
-        found, _ = nnls(matrix, sizes)
+        # A little weight on small sizes shares out what the builds so far do not tell apart.
+        damping = _DAMPING * np.eye(len(entries) + 1)[1:]
+        found, _ = nnls(
+            np.vstack([matrix, damping]), np.concatenate([sizes, np.zeros(len(entries))])
+        )
         if lowest:
             off = float(np.abs(matrix @ found - sizes).max()) + _ROUNDING_BYTES
             found = _lowest(matrix, sizes - off, sizes + off)

@@ -27,6 +27,10 @@ class OperatorVariant(StrictModel):
         ..., description="Payload bytes of each constant that no operator before it has, by id"
     )
     scratch_bytes: int = Field(..., ge=0, description="Bytes of its own scratch buffer")
+    has_own_code: bool = Field(
+        False,
+        description="Whether it has a copy of the entry's code, which no other operator shares",
+    )
 
 
 class OperatorStorage(StrictModel):

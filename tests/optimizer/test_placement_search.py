@@ -95,7 +95,8 @@ def test_profile_fills_the_knapsack_exactly(digits_model: Path, tmp_path: Path) 
 def test_the_whole_space_beats_auto_and_its_plan_is_reproduced(
     digits_model: Path, tmp_path: Path
 ) -> None:
-    summary, evidence = run(digits_model, tmp_path)
+    space = {"knobs": ["kernel", "constants", "scratch"]}
+    summary, evidence = run(digits_model, tmp_path, space=space, search={"trials": 20})
     assert evidence.space.size > 10**9
     assert summary.gain_over_auto > 1.3
     assert summary.optimality is not None
@@ -121,9 +122,9 @@ def test_a_campaign_that_moves_tensors_continues_with_the_same_ledger(
     digits_model: Path, tmp_path: Path
 ) -> None:
     space = {"preset": "placement"}
-    run(digits_model, tmp_path / "whole", space=space, search={"trials": 5})
-    run(digits_model, tmp_path / "parts", space=space, search={"trials": 2})
-    run(digits_model, tmp_path / "parts", space=space, search={"trials": 5})
+    run(digits_model, tmp_path / "whole", space=space, search={"trials": 3})
+    run(digits_model, tmp_path / "parts", space=space, search={"trials": 1})
+    run(digits_model, tmp_path / "parts", space=space, search={"trials": 3})
     keys = []
     for name in ("whole", "parts"):
         content = read_ledger(tmp_path / name / LEDGER_NAME)
@@ -159,8 +160,11 @@ def test_no_sampler_writes_a_plan_over_a_measured_limit(
 ) -> None:
     prices = StallPrices(generic=2000)
     budget = {"code_bytes": 11500.0}
-    search = {"sampler": sampler, "trials": 12}
-    summary, evidence = run(digits_model, tmp_path, prices, budget=budget, search=search)
+    search = {"sampler": sampler, "trials": 8}
+    space = {"knobs": ["kernel"]}
+    summary, evidence = run(
+        digits_model, tmp_path, prices, budget=budget, search=search, space=space
+    )
     (row,) = summary.budget
     assert row.baseline is not None
     assert row.winner is not None
@@ -222,7 +226,7 @@ def test_several_objectives_give_a_front_with_a_plan_for_each_point(
         budget={},
         objectives=["cycles", "dtcm_bytes"],
         space={"knobs": ["constants"], "group": "type"},
-        search={"sampler": sampler, "trials": 14},
+        search={"sampler": sampler, "trials": 10},
     )
     front = evidence.front
     assert len(front) >= 3

@@ -42,7 +42,7 @@ def test_the_digits_model_gets_the_entries_that_pay_within_its_code(
         tmp_path,
         convert={"model": {"path": str(digits_model)}, "optimization": {"goal": "size"}},
         budget={"dtcm_bytes": 16384, "code_bytes": CODE_BYTES},
-        space={"preset": "kernels"},
+        space={"knobs": ["kernel"]},
     )
     assert summary.gain_over_auto > 1.3
     used = {row.name: row.winner for row in summary.budget}
