@@ -226,7 +226,12 @@ def compare(
 def export(
     folder: CampaignFolder,
     form: Annotated[
-        str, typer.Option("--format", help="t4: the open autotuning results schema (JSON); or csv.")
+        str,
+        typer.Option(
+            "--format",
+            help="t4: the open autotuning results schema (JSON); csv; or optuna: a study for "
+            "optuna-dashboard, written into the folder.",
+        ),
     ] = "t4",
 ) -> None:
     """Print all evaluations of a campaign for other tools."""
@@ -235,10 +240,16 @@ def export(
     from results.export import to_csv, to_t4
     from results.ledger import LEDGER_NAME, read_ledger
 
+    if form == "optuna":
+        from optimizer.export_study import write_study
+
+        typer.echo(write_study(folder))
+        return
     writers = {"t4": to_t4, "csv": to_csv}
     if form not in writers:
         raise ConfigError(
-            f"There is no export format {form!r}.", next_step=f"use one of: {', '.join(writers)}"
+            f"There is no export format {form!r}.",
+            next_step=f"use one of: {', '.join(writers)}, optuna",
         )
     content = read_ledger(folder / LEDGER_NAME)
     if content is None:
