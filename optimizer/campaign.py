@@ -35,7 +35,7 @@ from optimizer.identity import (
     module_sha256,
     rebuild_settings,
 )
-from optimizer.measurement_cache import MeasurementCache
+from optimizer.measurement_cache import MeasurementCache, plan_cache_key
 from optimizer.operator_memory import (
     GUESS_NAME,
     OperatorMemory,
@@ -219,14 +219,24 @@ def _baseline(auto: Conversion, space: SearchSpace) -> OptimizationPlan:
 
 
 def _first_guess(
-    config: CampaignConfig, space: SearchSpace, ledger: Ledger, signatures: Signatures
+    config: CampaignConfig,
+    space: SearchSpace,
+    ledger: Ledger,
+    signatures: Signatures,
+    baseline: OptimizationPlan,
 ) -> dict[str, str] | None:
-    """Gives where a ``profile`` campaign begins; a campaign that goes on keeps the guess it had."""
+    """Gives where a ``profile`` campaign begins; a campaign that goes on keeps the guess it had.
+
+    A campaign whose baseline is in the measurement cache was run before: without a guess it proposes the same plans, and
+    finds them all there.
+    """
     path = config.out_path / GUESS_NAME
     if config.search.sampler != "profile" or not config.measurement_cache:
         return None
     if not ledger.entries:
-        guess = OperatorMemory.shared().first_guess(space, signatures)
+        key = plan_cache_key(ledger.identity, plan_key(baseline))
+        is_known = MeasurementCache.shared().read(key) is not None
+        guess = None if is_known else OperatorMemory.shared().first_guess(space, signatures)
         write_atomically(path, guess_to_json(guess))
     return read_guess(path, space)
 
@@ -287,7 +297,8 @@ def _run(
     signatures = Signatures.of(
         auto.plan, auto.report, config=config.convert, runner=ledger.identity.runner
     )
-    guess = _first_guess(config, space, ledger, signatures)
+    baseline_plan = _baseline(auto, space)
+    guess = _first_guess(config, space, ledger, signatures, baseline_plan)
     baseline = search.measure_baseline(run_s=config.runner.timeout_s)
     _check_quantities(config, baseline.measurement)
     generic = all_generic(auto.plan, auto.report)
@@ -303,7 +314,7 @@ def _run(
     )
     if config.measurement_cache:
         OperatorMemory.shared().remember(known_plans(ledger.entries).values(), space, signatures)
-    verdict = decide(config, _baseline(auto, space), task, ledger, search)
+    verdict = decide(config, baseline_plan, task, ledger, search)
     written = _final_conversion(config, verdict.plan)
     folder = config.out_path
     plan_path = folder / f"{config.convert.module.prefix}_plan.json"

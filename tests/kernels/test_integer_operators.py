@@ -12,6 +12,8 @@ import reference_integer as oracle
 from harness import TARGETS, Case, check_cases, check_rejected
 from reference_softmax import softmax_params
 from test_batch_matmul import integer_cases as product_cases
+from test_element_wise import cases as element_wise_cases
+from test_float_element_wise import exact_cases
 from test_lstm import integer_cases as lstm_cases
 
 from helia_aot.ir.tables import softmax_samples_s16
@@ -657,4 +659,6 @@ def test_every_entry_has_a_case():
     }
     tested = {case.entry for case in cases()[0]}
     tested |= {case.entry for case, _ in (*lstm_cases(), *product_cases())}
+    tested |= {case.entry for case in element_wise_cases()[0]}
+    tested |= {case.entry for case, _ in exact_cases("f16")}
     assert ours <= tested, sorted(ours - tested)

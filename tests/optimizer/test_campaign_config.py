@@ -88,7 +88,7 @@ def test_limits_that_no_runner_measures_are_refused(tmp_path: Path) -> None:
     budget = "{dtcm_bytes: 65536, cycles: 5, flash_bytes: 7, energy_uj: 3}"
     text = f"convert: {{model: {{path: m.tflite}}, optimization: {{budget: {budget}}}}}"
     assert set(problems(text, tmp_path)) == {"convert.optimization.budget.energy_uj"}
-    text = "convert: {model: {path: m.tflite}}\nbudget: {accuracy_drop: 0.1}\n"
+    text = "convert: {model: {path: m.tflite}}\nbudget: {energy_uj: 0.1}\n"
     assert any("measured by no runner" in reason for reason in problems(text, tmp_path).values())
 
 

@@ -170,7 +170,8 @@ def test_a_second_search_runs_nothing_that_the_first_one_measured(
         done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path)
         summaries.append(json.loads(done.stdout))
     first, second = (summary["search"] for summary in summaries)
-    assert (first["cache_hits"], second["cache_hits"]) == (0, first["plans_measured"])
+    assert first["cache_hits"] == 0
+    assert second["cache_hits"] == second["plans_measured"] > 0
     assert summaries[0]["best_cycles"] == summaries[1]["best_cycles"]
     assert summaries[0]["optimality"] == summaries[1]["optimality"]
 

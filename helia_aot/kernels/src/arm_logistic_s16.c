@@ -4,7 +4,7 @@
 #include "../include/arm_nnfunctions.h"
 #include "support_sigmoid_s16.h"
 
-#define FRACTION_BITS 9
+#define LOGISTIC_FRACTION_BITS 9
 
 arm_cmsis_nn_status arm_logistic_s16(const int16_t *input,
                                      int16_t *output,
@@ -18,7 +18,7 @@ arm_cmsis_nn_status arm_logistic_s16(const int16_t *input,
         const mve_pred16_t valid = vctp32q((uint32_t)(input_size - i));
         const int32x4_t value =
             helia_nn_sigmoid_scaled_s32x4(vldrhq_z_s32(input + i, valid), input_multiplier, input_left_shift);
-        const int32x4_t sigmoid = helia_nn_sigmoid_between_s32x4(value, FRACTION_BITS, 0x7FFF << 10);
+        const int32x4_t sigmoid = helia_nn_sigmoid_between_s32x4(value, LOGISTIC_FRACTION_BITS, 0x7FFF << 10);
         const mve_pred16_t negative = vcmpltq_n_s32(value, 0);
         /* Q25 to Q15, halves up; of a negative input one minus it, halves down. */
         const int32x4_t mirrored = vsubq_s32(vdupq_n_s32((1 << 25) + (1 << 9) - 1), sigmoid);
@@ -30,9 +30,9 @@ arm_cmsis_nn_status arm_logistic_s16(const int16_t *input,
     {
         const int32_t value = helia_nn_sigmoid_scaled(input[i], input_multiplier, input_left_shift);
         const uint32_t magnitude = value < 0 ? 0u - (uint32_t)value : (uint32_t)value;
-        const uint32_t sigmoid = (magnitude >> FRACTION_BITS) >= HELIA_NN_SIGMOID_SAMPLES - 1
+        const uint32_t sigmoid = (magnitude >> LOGISTIC_FRACTION_BITS) >= HELIA_NN_SIGMOID_SAMPLES - 1
             ? UINT32_C(0x7FFF) << 10
-            : helia_nn_sigmoid_between(magnitude, FRACTION_BITS);
+            : helia_nn_sigmoid_between(magnitude, LOGISTIC_FRACTION_BITS);
         /* Q25 to Q15, halves up; of a negative input one minus it, halves down. */
         const uint32_t rounded = value >= 0 ? sigmoid + (1u << 9) : (1u << 25) - sigmoid + (1u << 9) - 1u;
         output[i] = (int16_t)(rounded >> 10);
