@@ -227,8 +227,8 @@ def _first_guess(
 ) -> dict[str, str] | None:
     """Gives where a ``profile`` campaign begins; a campaign that goes on keeps the guess it had.
 
-    A campaign whose baseline is in the measurement cache was run before: without a guess it proposes the same plans, and
-    finds them all there.
+    A campaign whose baseline is in the measurement cache was run before: without a guess it proposes
+    the same plans, and finds them all there.
     """
     path = config.out_path / GUESS_NAME
     if config.search.sampler != "profile" or not config.measurement_cache:
