@@ -55,7 +55,6 @@ def check_request(
         problems.append(
             Problem("platform", f"the module is for another platform than {platform.name}")
         )
-    dialect = conversion.config.module.dialect
     is_bundled = any(file.path.startswith("kernels/") for file in conversion.module.files)
     if not is_bundled and library is None:
         advice = "set module.kernels to bundled, or name a library with runner.kernels"
@@ -63,8 +62,8 @@ def check_request(
     if is_bundled and library is not None:
         reason = "the module brings its own kernels, so the kernel library would not be measured"
         problems.append(Problem("module.kernels", reason, "set module.kernels to external"))
-    elif library is not None and library.dialect != dialect:
-        reason = f"the module makes calls of {dialect}, the kernel library has those of {library.dialect}"
+    elif library is not None and library.dialect != conversion.config.module.dialect:
+        reason = f"the module does not make the calls of {library.dialect}, which the library has"
         problems.append(Problem("module.dialect", reason, f"set it to {library.dialect}"))
     if not conversion.module.allocates_arenas:
         problems.append(
