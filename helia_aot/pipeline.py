@@ -30,6 +30,8 @@ from helia_aot.memory.placement import Memories
 from helia_aot.memory.plan import plan_memory
 from helia_aot.memory.planners import PLANNERS, Planner
 from helia_aot.memory.residency import build_residency, residency_json
+from helia_aot.operators.cmsis_nn import FLOOR as CMSIS_NN_FLOOR
+from helia_aot.operators.cmsis_nn import to_cmsis_nn
 from helia_aot.operators.code_specialization import code_specialization, is_inlined
 from helia_aot.operators.registry import (
     DIRECT_ENTRIES,
@@ -152,9 +154,7 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
     model = replace(model, graph=_transformed(model.graph, config, platform))
     check_tensors(model.graph, platform.memory_sizes)
     check_supported(model.graph, model.name)
-    target = Target(
-        mve="mve" in platform.capabilities, dsp="dsp" in platform.capabilities, fp16=platform.fp16
-    )
+    target = _target(config, platform)
 
     check_target(model.graph, model.name, target)
     operators = _resolvable_operators(model.graph, target, config)
@@ -170,7 +170,8 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
     fixed = resolve_fixed(operators, choices, config, plan)
     lowered = _lower(model.graph, choices, fixed, target)
     if config.module.kernels == "external":
-        check_kernels(lowered, model.name)
+        check_kernels(lowered, model.name, target.dialect)
+    lowered = tuple(_in_dialect(low, target) for low in lowered)
     placements = operator_placements(operators, config.operators, platform)
     placements = planned_code(placements, operators, plan, platform)
     scratch_placement = {
@@ -290,9 +291,7 @@ def storage_of(conversion: Conversion) -> ModuleStorage:
     config, platform = conversion.config, conversion.platform
     model = read_model(config.model.path, config.model.subgraph)
     graph = _transformed(model.graph, config, platform)
-    target = Target(
-        mve="mve" in platform.capabilities, dsp="dsp" in platform.capabilities, fp16=platform.fp16
-    )
+    target = _target(config, platform)
     operators = _resolvable_operators(graph, target, config)
     chosen = resolve_choices(operators, config, conversion.plan)
     variants: list[list[tuple[dict[str, str], LoweredOperator]]] = []
@@ -310,7 +309,7 @@ def storage_of(conversion: Conversion) -> ModuleStorage:
                 {**values_of(values), **values_of(fixed[0])},
                 target,
             )
-            variants[-1].append((knobs, low))
+            variants[-1].append((knobs, _in_dialect(low, target)))
     own = [items[0][1] for items in variants]
     blocks = _storage_blocks(graph, operators, own)
     capacities = _capacities(config, platform)
@@ -506,6 +505,19 @@ def _lower(
     )
 
 
+def _target(config: ConvertConfig, platform: Platform) -> Target:
+    return Target(
+        mve="mve" in platform.capabilities,
+        dsp="dsp" in platform.capabilities,
+        fp16=platform.fp16,
+        dialect=config.module.dialect,
+    )
+
+
+def _in_dialect(low: LoweredOperator, target: Target) -> LoweredOperator:
+    return to_cmsis_nn(low, target) if target.dialect == "cmsis-nn" else low
+
+
 def _planner(settings: PlanOptimization) -> Planner:
     name = cast(PlannerName, settings.knobs[PLANNER.name].value)
     return PLANNERS[name](PlannerOptions(**settings.planner_options))
@@ -554,6 +566,11 @@ def _kernel_floor(operators: Sequence[ModuleOperator]) -> str:
     return _FLOOR_WITH_DIRECT_ENTRIES if direct else _FLOOR
 
 
+def _library_floor(config: ConvertConfig, operators: Sequence[ModuleOperator]) -> str:
+    """Gives the lowest release of the library that the module is linked with."""
+    return CMSIS_NN_FLOOR if config.module.dialect == "cmsis-nn" else _kernel_floor(operators)
+
+
 def _facts(graph: Graph, module_operators: Sequence[ModuleOperator]) -> list[OperatorFacts]:
     return [
         OperatorFacts(
@@ -587,7 +604,8 @@ def _module_spec(
         platform_name=platform.name,
         core=platform.core,
         non_volatile=_non_volatile(platform),
-        kernel_floor=_kernel_floor(operators),
+        dialect=config.module.dialect,
+        kernel_floor=_library_floor(config, operators),
         lowered=lowered,
         operators=operators,
         inputs=tuple(_module_tensor(model.graph, i) for i in model.graph.inputs),

@@ -212,7 +212,7 @@ class Builder:
     def _library_flags(self, prefix: str) -> tuple[str, ...]:
         if self._library is None:
             return ()
-        version = f"-D{prefix.upper()}_NS_CMSIS_NN_VERSION={self._library.version_number}"
+        version = f"-D{prefix.upper()}_{self._library.version_macro}={self._library.version_number}"
         return (*self._library.include_flags, version)
 
     def _compile_library(self, sources: list[Source], directory: Path, ends_s: float) -> int:

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 
 from pydantic import Field, model_validator
 
 from helia_aot.config.base import StrictModel
+from helia_aot.config.dialect import LIBRARY_NAMES, Dialect
 from helia_aot.errors import Problem
 from runners.errors import RunnerError
 from runners.objects import first_error, run_tool, write_tree
@@ -50,22 +51,29 @@ ARCHIVE_NAME = "helia_kernels.a"
 _FOLDER = "library"
 _CHECK = f"{_FOLDER}/dialect_check.c"
 
-# Thirteen arguments, the second one the weight sums: CMSIS-NN's own entry of this name has twelve.
+# Arguments of arm_convolve_s8: with ns-cmsis-nn the second of thirteen has the weight sums, which CMSIS-NN has not.
+_CHECKED_ARGUMENTS: Mapping[Dialect, int] = {"ns-cmsis-nn": 13, "cmsis-nn": 12}
 _DIALECT_CHECK = """#include "arm_nnfunctions.h"
 #include <stddef.h>
 int helia_dialect_check(void);
 int helia_dialect_check(void)
 {
-    return (int)arm_convolve_s8(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+    return (int)arm_convolve_s8(%s);
 }
 """
+_ADVICE: Mapping[Dialect, str] = {
+    "ns-cmsis-nn": "give the headers of ns-cmsis-nn 7.37.0 or later, or set dialect to cmsis-nn for CMSIS-NN, "
+    "here and in module.dialect",
+    "cmsis-nn": "give the headers of CMSIS-NN 7.0.0 or later, or set dialect to ns-cmsis-nn for that library, "
+    "here and in module.dialect",
+}
 
 
 class KernelLibrary(StrictModel):
     """A kernel library of the user's; modules for it are converted with ``module.kernels: external``."""
 
-    dialect: Literal["ns-cmsis-nn"] = Field(
-        ..., description="Entry names and argument lists that it has"
+    dialect: Dialect = Field(
+        ..., description="Entry names and argument lists that it has, as module.dialect"
     )
     version: str = Field(..., pattern=r"^\d+\.\d+\.\d+$", description="Its release, e.g. 7.37.0")
     includes: list[Path] = Field(..., min_length=1, description="Folders of its headers")
@@ -97,6 +105,7 @@ class LibraryFiles:
         include_flags: Compiler flags that find the headers.
         archive: The archive's content; None for sources.
         version_number: Its release.
+        dialect: Whose calls it has.
         identity: Dialect, release and digest over all of it, for the record.
     """
 
@@ -105,7 +114,13 @@ class LibraryFiles:
     include_flags: tuple[str, ...]
     archive: bytes | None
     version_number: int
+    dialect: Dialect
     identity: str
+
+    @property
+    def version_macro(self) -> str:
+        """The macro that tells a module the release, without the module's prefix."""
+        return f"{self.dialect.replace('-', '_').upper()}_VERSION"
 
 
 def read_library(library: KernelLibrary) -> LibraryFiles:
@@ -147,6 +162,7 @@ def read_library(library: KernelLibrary) -> LibraryFiles:
         include_flags=tuple(flags),
         archive=archive,
         version_number=library.version_number,
+        dialect=library.dialect,
         identity=f"external {library.dialect} {library.version} {digest.hexdigest()[:16]}",
     )
 
@@ -169,14 +185,15 @@ def check_dialect(files: LibraryFiles, compiler: Tool, flags: tuple[str, ...]) -
     Raises:
         RunnerError: If they do not.
     """
+    check = _DIALECT_CHECK % ", ".join(["NULL"] * _CHECKED_ARGUMENTS[files.dialect])
     with tempfile.TemporaryDirectory(prefix="helia-search-") as name:
         directory = Path(name)
-        write_tree({**files.tree, _CHECK: _DIALECT_CHECK.encode()}, directory)
+        write_tree({**files.tree, _CHECK: check.encode()}, directory)
         command: list[str | Path] = [compiler.path, *flags, *files.include_flags, "-fsyntax-only"]
         stderr = run_tool([*command, _CHECK], directory, "the kernel library's headers")
     if stderr is not None:
         raise RunnerError(
-            "the kernel library does not have the calls of ns-cmsis-nn",
+            f"the kernel library does not have the calls of {LIBRARY_NAMES[files.dialect]}",
             [Problem("kernels.includes", first_error(stderr))],
-            next_step="give the headers of ns-cmsis-nn 7.37.0 or later; CMSIS-NN's own calls differ",
+            next_step=_ADVICE[files.dialect],
         )

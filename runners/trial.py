@@ -25,6 +25,7 @@ from runners.verdict import stimulus_problems
 if TYPE_CHECKING:
     from helia_aot.api import Conversion
     from helia_aot.platforms.schema import Platform
+    from runners.kernel_library import LibraryFiles
 
 _FIXED_WINDOWS = 2  # the empty one and the one with callbacks
 
@@ -35,7 +36,7 @@ def check_request(
     stimulus: Stimulus,
     settings: MeasureSettings,
     *,
-    has_library: bool,
+    library: LibraryFiles | None,
 ) -> None:
     """Passes only what a runner can measure.
 
@@ -44,7 +45,7 @@ def check_request(
         conversion: What is to be measured.
         stimulus: Its inputs.
         settings: How.
-        has_library: Whether the runner has a kernel library of the user's.
+        library: The runner's kernel library of the user's; None if it has none.
 
     Raises:
         RunnerError: If platform, stimulus or settings are not for the runner; carries every problem.
@@ -55,12 +56,15 @@ def check_request(
             Problem("platform", f"the module is for another platform than {platform.name}")
         )
     is_bundled = any(file.path.startswith("kernels/") for file in conversion.module.files)
-    if not is_bundled and not has_library:
+    if not is_bundled and library is None:
         advice = "set module.kernels to bundled, or name a library with runner.kernels"
         problems.append(Problem("module.kernels", "the module comes without its kernels", advice))
-    if is_bundled and has_library:
+    if is_bundled and library is not None:
         reason = "the module brings its own kernels, so the kernel library would not be measured"
         problems.append(Problem("module.kernels", reason, "set module.kernels to external"))
+    elif library is not None and library.dialect != conversion.config.module.dialect:
+        reason = f"the module does not make the calls of {library.dialect}, which the library has"
+        problems.append(Problem("module.dialect", reason, f"set it to {library.dialect}"))
     if not conversion.module.allocates_arenas:
         problems.append(
             Problem(

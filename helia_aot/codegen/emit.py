@@ -20,6 +20,7 @@ from helia_aot.codegen.module import (
     ModuleTensor,
 )
 from helia_aot.codegen.test_case import ModuleTestCase, module_test_files
+from helia_aot.config.dialect import LIBRARY_NAMES, Dialect
 from helia_aot.kernels.manifest import (
     INCLUDE_FILES,
     public_symbols,
@@ -58,13 +59,14 @@ class ModuleSpec:
         prefix: Prefix of files and symbols.
         kernel_prefix: Prefix of the bundled kernels' symbols.
         kernels: ``bundled`` or ``external``.
+        dialect: Whose calls the module makes.
         model_file: File name of the model.
         model_sha256: SHA-256 of the model file.
         model_text: One sentence about the model.
         platform_name: Name of the target.
         core: Core of the target.
         non_volatile: Memories whose constants are declared const.
-        kernel_floor: Lowest release of ns-cmsis-nn that the module needs, e.g. ``7.37.0``.
+        kernel_floor: Lowest release of the dialect's library that the module needs, e.g. ``7.37.0``.
         lowered: Operators in execution order.
         operators: The same operators as the plan names them.
         inputs: Inputs of the model.
@@ -81,6 +83,7 @@ class ModuleSpec:
     prefix: str
     kernel_prefix: str
     kernels: str
+    dialect: Dialect
     model_file: str
     model_sha256: str
     model_text: str
@@ -112,7 +115,7 @@ def emit_module(spec: ModuleSpec) -> Module:
     )
     entries = {op.entry for op in spec.operators if op.entry}
     entries |= {call.entry for lowered in spec.lowered for call in lowered.init}
-    sources = sources_for(sorted(entries))
+    sources = sources_for(sorted(entries)) if spec.dialect == "ns-cmsis-nn" else ()
     view = _view(spec, blobs, sources)
     files = [
         *(_header(spec, view, kind) for kind in _HEADERS),
@@ -181,6 +184,7 @@ def _operator_files(spec: ModuleSpec, view: Mapping[str, Any]) -> list[EmittedFi
             "code_memory": operator.code_memory,
             "returns_status": lowered.call.returns_status if lowered.call else True,
             "init": [render_call(spec.prefix, call) for call in lowered.init],
+            "check": _check_view(spec, lowered),
             "inlined": _inlined_kernel(spec, lowered) if operator.inlined else None,
         }
         stem = f"{spec.prefix}_{lowered.name}"
@@ -188,6 +192,13 @@ def _operator_files(spec: ModuleSpec, view: Mapping[str, Any]) -> list[EmittedFi
         files.append(EmittedFile(f"includes-api/{stem}.h", render("operator.h", op_view)))
         files.append(EmittedFile(f"src/{stem}.c", render("operator.c", op_view)))
     return files
+
+
+def _check_view(spec: ModuleSpec, lowered: LoweredOperator) -> dict[str, Any] | None:
+    check = lowered.buffer_check
+    if check is None:
+        return None
+    return {"query": render_call(spec.prefix, check.query), "size_bytes": check.size_bytes}
 
 
 def _inlined_kernel(spec: ModuleSpec, lowered: LoweredOperator) -> dict[str, Any] | None:
@@ -286,7 +297,7 @@ def _view(
             "op_type": lowered.op_type,
             "entry": operator.entry,
             "macs": operator.macs,
-            "has_init": bool(lowered.init),
+            "has_init": bool(lowered.init or lowered.buffer_check),
         }
         for lowered, operator in zip(spec.lowered, spec.operators, strict=True)
     ]
@@ -307,6 +318,9 @@ def _view(
         "platform_name": spec.platform_name,
         "core": spec.core,
         "kernels": spec.kernels,
+        "dialect": spec.dialect,
+        "library": LIBRARY_NAMES[spec.dialect],
+        "LIBRARY": spec.dialect.replace("-", "_").upper(),
         "float_kernels": any((op.entry or "").endswith(("_f32", "_f16")) for op in spec.operators),
         "kernel_prefix": spec.kernel_prefix,
         "floor": spec.kernel_floor,

@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from helia_aot.config.base import StrictModel
+from helia_aot.config.dialect import Dialect
 from helia_aot.optimization.budgets import (
     budget_help,
     budget_schema,
@@ -246,7 +247,14 @@ class ModuleConfig(StrictModel):
         "bundled",
         description=(
             "bundled: the kernel sources needed come with the module; external: you link "
-            "ns-cmsis-nn"
+            "a library that has them, see dialect"
+        ),
+    )
+    dialect: Dialect = Field(
+        "ns-cmsis-nn",
+        description=(
+            "Which library you link with kernels external: ns-cmsis-nn, or CMSIS-NN 7.0.0 or later, "
+            "which has fewer kernels and no direct entries"
         ),
     )
     kernel_prefix: Identifier | None = Field(
@@ -262,6 +270,14 @@ class ModuleConfig(StrictModel):
         if self.kernels == "external" and self.kernel_prefix is not None:
             raise ValueError(
                 "kernel_prefix renames bundled kernels, but kernels is 'external'; remove one"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _another_dialect_needs_external_kernels(self) -> ModuleConfig:
+        if self.kernels == "bundled" and self.dialect != "ns-cmsis-nn":
+            raise ValueError(
+                f"the bundled kernels are no {self.dialect}; set kernels to external, or remove dialect"
             )
         return self
 

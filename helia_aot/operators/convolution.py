@@ -35,6 +35,8 @@ from helia_aot.operators.spec import (
 GENERAL: Final = "arm_convolve_s8"
 SMALL_CIN: Final = "arm_convolve_s8_small_cin"
 C16: Final = "arm_convolve_s8_3x3_c16_s1"
+WRAPPER: Final = "arm_convolve_wrapper_s8"
+"""CMSIS-NN's entry for all shapes without groups, which chooses a kernel itself."""
 
 
 class Convolution:
@@ -117,6 +119,8 @@ def kernel_domain(geometry: Window, c_in: int, c_out: int, target: Target) -> Kn
         "specialized": _entry(geometry, c_in, c_out, target, specialized=True),
         "generic": _entry(geometry, c_in, c_out, target, specialized=False),
     }
+    if target.dialect == "cmsis-nn":
+        return wrapper_domain(WRAPPER)
     if not target.mve:
         reason = "the knob applies to MVE targets; others keep their kernels"
     elif entries["specialized"] == entries["generic"]:
@@ -124,6 +128,13 @@ def kernel_domain(geometry: Window, c_in: int, c_out: int, target: Target) -> Kn
     else:
         reason = ""
     return KnobDomain("kernel", entries, applicable=not reason, reason=reason)
+
+
+def wrapper_domain(wrapper: str) -> KnobDomain:
+    """Gives what ``kernel`` means for CMSIS-NN: nothing, as its wrapper chooses."""
+    reason = f"CMSIS-NN has no direct entries; both values call {wrapper}"
+    entries = {"specialized": wrapper, "generic": wrapper}
+    return KnobDomain("kernel", entries, applicable=False, reason=reason)
 
 
 def _entry(geometry: Window, c_in: int, c_out: int, target: Target, *, specialized: bool) -> str:
@@ -317,9 +328,12 @@ def sums_or_bias(
     input_q: Quantization,
     target: Target,
 ) -> tuple[Constant | None, Constant | None]:
-    """Gives the folded sums on MVE cores, whose kernels add raw inputs, and the plain bias elsewhere."""
+    """Gives the folded sums on MVE cores, whose kernels add raw inputs, and the plain bias elsewhere.
+
+    CMSIS-NN's kernels all take the plain bias.
+    """
     bias = graph.tensor(operator.inputs[2]) if _has_bias(operator) else None
-    if target.mve:
+    if target.mve and target.dialect == "ns-cmsis-nn":
         sums = folded_sums(weights_by_channel, bias.data if bias else None, input_q.zero_point)
         return Constant(f"{operator_name(operator)}_weight_sum", sums), None
     if bias is None or bias.data is None:

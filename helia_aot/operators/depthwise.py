@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from helia_aot.ir.graph import Graph, Operator
@@ -16,6 +16,7 @@ from helia_aot.operators.convolution import (
     convolution_params,
     per_channel,
     sums_or_bias,
+    wrapper_domain,
 )
 from helia_aot.operators.geometry import Window, window
 from helia_aot.operators.spec import (
@@ -39,6 +40,8 @@ DIRECT_3X3_C64_S1: Final = "arm_depthwise_conv_s8_opt_3x3_c64_s1"
 DIRECT_3X3: Final = "arm_depthwise_conv_s8_opt_3x3"
 DIRECT_PLANAR: Final = "arm_depthwise_conv_s8_opt_planar"
 DIRECT_CHANNELWISE: Final = "arm_depthwise_conv_s8_opt_channelwise"
+WRAPPER: Final = "arm_depthwise_conv_wrapper_s8"
+"""CMSIS-NN's entry for all shapes, which chooses a kernel itself."""
 _LANES: Final = 16
 """int8 lanes of a vector."""
 _WITHOUT_SUMS: Final = (GENERAL, DSP_3X3)
@@ -81,6 +84,8 @@ class Depthwise:
 
     def domains(self, graph: Graph, operator: Operator, target: Target) -> Mapping[str, KnobDomain]:
         """Gives the ``kernel`` knob, which exists for every int8 depthwise convolution."""
+        if target.dialect == "cmsis-nn":
+            return {"kernel": wrapper_domain(WRAPPER)}
         source, weights = graph.tensor(operator.inputs[0]), graph.tensor(operator.inputs[1])
         geometry = window(operator.attributes, source.shape, *weights.shape[1:3])
         channels = weights.shape[3]
@@ -110,7 +115,7 @@ class Depthwise:
         _, filter_h, filter_w, c_out = filters.shape
         entry = self.domains(graph, operator, target)["kernel"].entries[choices["kernel"]]
         geometry = window(operator.attributes, source.shape, filter_h, filter_w)
-        target = Target(mve=target.mve and entry not in _WITHOUT_SUMS, dsp=target.dsp)
+        target = replace(target, mve=target.mve and entry not in _WITHOUT_SUMS)
         by_channel = filters.data.reshape(-1, c_out).T
         sums, bias = sums_or_bias(graph, operator, by_channel, source.quantization, target)
         multiplier, shift = channel_constants(

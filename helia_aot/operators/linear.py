@@ -9,7 +9,12 @@ from typing import Any
 from helia_aot.ir.graph import Graph, Operator
 from helia_aot.ir.quantization import activation_range, fully_connected_multiplier
 from helia_aot.operators import checks
-from helia_aot.operators.convolution import channel_constants, per_channel, sums_or_bias
+from helia_aot.operators.convolution import (
+    channel_constants,
+    folded_sums,
+    per_channel,
+    sums_or_bias,
+)
 from helia_aot.operators.spec import (
     Argument,
     Constant,
@@ -86,6 +91,12 @@ class FullyConnected:
         channels, depth = weights.shape
         rows = source.elements // depth
         sums, bias = sums_or_bias(graph, operator, weights.data, source.quantization, target)
+        if target.mve and sums is None:
+            # CMSIS-NN's interface asks for both: its arm_vector_sum_s8 would make these sums from this bias.
+            data = folded_sums(
+                weights.data, bias.data if bias else None, source.quantization.zero_point
+            )
+            sums = Constant(f"{name}_weight_sum", data)
         low, high = activation_range(
             operator.attributes.activation, output.dtype, output.quantization
         )

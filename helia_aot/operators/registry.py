@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from helia_aot.config.dialect import LIBRARY_NAMES, Dialect
 from helia_aot.errors import Problem, UnsupportedModelError
 from helia_aot.ir.dtypes import DType
 from helia_aot.ir.graph import Graph, Tensor
 from helia_aot.kernels.manifest import is_dialect_entry
 from helia_aot.operators.by_type import ByType
+from helia_aot.operators.cmsis_nn import cmsis_nn_reasons
 from helia_aot.operators.convolution import C16, SMALL_CIN
 from helia_aot.operators.depthwise import (
     DIRECT_3X3,
@@ -96,24 +98,29 @@ def _types(op_type: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(t for s in FAMILIES[op_type].support for t in s.types))
 
 
-def check_kernels(lowered: Sequence[LoweredOperator], model_name: str) -> None:
-    """Checks that every kernel of a module is one that an external library has.
+def check_kernels(lowered: Sequence[LoweredOperator], model_name: str, dialect: Dialect) -> None:
+    """Checks that every kernel of a module is one that an external library of a dialect has.
 
     Raises:
-        UnsupportedModelError: Operators need kernels of our own, which only the bundled library has; all are listed.
+        UnsupportedModelError: Operators need kernels that only the bundled library has; all are listed.
     """
+    reasons = cmsis_nn_reasons if dialect == "cmsis-nn" else _ns_cmsis_nn_reasons
     problems = [
-        Problem(f"operator {low.node_id} {low.op_type}", f"calls {call.entry}")
+        Problem(f"operator {low.node_id} {low.op_type}", reason)
         for low in lowered
-        for call in (*((low.call,) if low.call else ()), *low.init)
-        if not is_dialect_entry(call.entry)
+        for reason in reasons(low)
     ]
     if problems:
         raise UnsupportedModelError(
-            f"{model_name} needs kernels that ns-cmsis-nn does not have",
+            f"{model_name} needs kernels that {LIBRARY_NAMES[dialect]} does not have",
             problems,
             next_step="Set module.kernels to bundled.",
         )
+
+
+def _ns_cmsis_nn_reasons(low: LoweredOperator) -> list[str]:
+    calls = (*((low.call,) if low.call else ()), *low.init)
+    return [f"calls {call.entry}" for call in calls if not is_dialect_entry(call.entry)]
 
 
 def check_target(graph: Graph, model_name: str, target: Target) -> None:

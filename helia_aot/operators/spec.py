@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
+from helia_aot.config.dialect import Dialect
 from helia_aot.ir.dtypes import DType
 from helia_aot.ir.graph import Graph, Operator, Tensor
 
@@ -26,11 +27,13 @@ class Target:
         mve: Whether the core has the M-profile vector extension.
         dsp: Whether the core has the DSP extension.
         fp16: Whether the core computes in FP16.
+        dialect: Whose calls the module makes.
     """
 
     mve: bool
     dsp: bool
     fp16: bool = False
+    dialect: Dialect = "ns-cmsis-nn"
 
 
 SAME_ENTRY: Final = ""
@@ -162,6 +165,19 @@ class KernelCall:
 
 
 @dataclass(frozen=True)
+class BufferCheck:
+    """A question to the kernel library, asked once before the first run.
+
+    Attributes:
+        query: Call of a function that returns the bytes that it needs.
+        size_bytes: The bytes that it gets.
+    """
+
+    query: KernelCall
+    size_bytes: int
+
+
+@dataclass(frozen=True)
 class LoweredOperator:
     """An operator after its choices are made.
 
@@ -174,6 +190,7 @@ class LoweredOperator:
         scratch_bytes: Size of the operator's scratch buffer; 0 for none.
         alias: Output tensor id -> input tensor id that shares its storage.
         init: Calls that run once before the first run, in order; they give variables their first values.
+        buffer_check: The check that the call's buffer is large enough; None where conversion knows its size.
     """
 
     node_id: str
@@ -184,6 +201,7 @@ class LoweredOperator:
     scratch_bytes: int = 0
     alias: Mapping[str, str] = field(default_factory=dict)
     init: tuple[KernelCall, ...] = ()
+    buffer_check: BufferCheck | None = None
 
     @property
     def scratch_id(self) -> str:

@@ -147,7 +147,7 @@ class DeviceRunner:
             conversion,
             stimulus,
             settings,
-            has_library=self._library is not None,
+            library=self._library,
         )
         seconds: dict[str, float] = {}
         facts: dict[str, Any] = {}

@@ -156,7 +156,7 @@ class SimulatorRunner:
             conversion,
             stimulus,
             settings,
-            has_library=self._library is not None,
+            library=self._library,
         )
         seconds: dict[str, float] = {}
         measurement = Measurement(status="unknown", stage="run", reason="not measured")

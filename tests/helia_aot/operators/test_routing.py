@@ -12,6 +12,7 @@ from helia_aot.errors import UnsupportedModelError
 from helia_aot.ir.attributes import ConvolutionAttributes
 from helia_aot.ir.dtypes import DType
 from helia_aot.ir.graph import Graph, Operator, Quantization, Tensor
+from helia_aot.operators.cmsis_nn import cmsis_nn_reasons, to_cmsis_nn
 from helia_aot.operators.registry import DIRECT_ENTRIES, FAMILIES, check_supported
 from helia_aot.operators.spec import KnobDomain, Target
 from helia_aot.transforms.depthwise_to_convolution import depthwise_to_convolution
@@ -179,3 +180,55 @@ def test_scratch_of_the_published_examples() -> None:
         operator = graph.operators[0]
         lowered = FAMILIES["CONV_2D"].lower(graph, operator, {"kernel": "generic"}, MVE)
         assert lowered.scratch_bytes == expected
+
+
+# Sizes by the formulas of CMSIS-NN 7.0.0: the vector form for MVE, then that of cores with DSP, then the plain one.
+CMSIS_NN_BUFFERS = [
+    ("CONV_2D", (1, 8, 8, 3), (3, 3), 8, "arm_convolve_wrapper_s8", (128, 112, 112)),
+    ("CONV_2D", (1, 8, 8, 5), (1, 1), 8, "arm_convolve_wrapper_s8", (0, 20, 0)),
+    ("DEPTHWISE_CONV_2D", (1, 8, 8, 5), (3, 3), 5, "arm_depthwise_conv_wrapper_s8", (4464, 0, 0)),
+    ("DEPTHWISE_CONV_2D", (1, 8, 8, 5), (5, 3), 5, "arm_depthwise_conv_wrapper_s8", (7440, 150, 0)),
+    ("DEPTHWISE_CONV_2D", (1, 8, 8, 1), (3, 3), 16, "arm_depthwise_conv_wrapper_s8", (208, 0, 0)),
+    ("DEPTHWISE_CONV_2D", (1, 8, 8, 2), (3, 3), 4, "arm_depthwise_conv_wrapper_s8", (0, 0, 0)),
+]
+
+
+@pytest.mark.parametrize(
+    ("op_type", "shape", "kernel", "channels", "entry", "sizes"), CMSIS_NN_BUFFERS
+)
+@pytest.mark.parametrize("target", [MVE, DSP, SCALAR])
+def test_buffers_of_cmsis_nn_are_reserved_and_checked(
+    op_type, shape, kernel, channels, entry, sizes, target
+):
+    graph = layer(op_type, shape, kernel, channels)
+    target = dataclasses.replace(target, dialect="cmsis-nn")
+    operator = graph.operators[0]
+    family = FAMILIES[op_type]
+    assert not family.domains(graph, operator, target)["kernel"].applicable
+    low = family.lower(graph, operator, {"kernel": "specialized"}, target)
+    assert cmsis_nn_reasons(low) == []
+    low = to_cmsis_nn(low, target)
+    assert low.call.entry == entry
+    assert "weight_sum_ctx" not in [argument.name for argument in low.call.arguments]
+    size_bytes = sizes[0 if target.mve else 1 if target.dsp else 2]
+    assert low.scratch_bytes == low.buffer_check.size_bytes == size_bytes
+    assert low.buffer_check.query.entry == f"{entry}_get_buffer_size"
+
+
+@pytest.mark.parametrize(("target", "size_bytes"), [(MVE, 256), (DSP, 108)])
+def test_int16_layers_of_cmsis_nn_go_through_its_wrappers(target, size_bytes):
+    graph = layer("CONV_2D", (1, 8, 8, 3), (3, 3), 8)
+    quantization = Quantization((0.1,), (0,))
+    tensors = {
+        key: t
+        if key == "1"
+        else dataclasses.replace(t, dtype=DType.INT16, quantization=quantization)
+        for key, t in graph.tensors.items()
+    }
+    graph = dataclasses.replace(graph, tensors=tensors)
+    target = dataclasses.replace(target, dialect="cmsis-nn")
+    low = FAMILIES["CONV_2D"].lower(graph, graph.operators[0], {}, target)
+    assert cmsis_nn_reasons(low) == []
+    low = to_cmsis_nn(low, target)
+    assert low.call.entry == "arm_convolve_wrapper_s16"
+    assert low.scratch_bytes == size_bytes
