@@ -76,7 +76,15 @@ static inline void helia_nn_activate(const cmsis_nn_activation *activation, int8
 {
     if (activation->min != INT8_MIN || activation->max != INT8_MAX)
     {
-        for (int32_t i = 0; i < count; i++)
+        const uint32_t low = (uint8_t)activation->min * UINT32_C(0x01010101);
+        const uint32_t high = (uint8_t)activation->max * UINT32_C(0x01010101);
+        int32_t i = 0;
+        for (; i + 4 <= count; i += 4)
+        {
+            const uint32_t word = helia_nn_load_word(outputs + i);
+            helia_nn_store_word(outputs + i, helia_nn_min_bytes(helia_nn_max_bytes(word, low), high));
+        }
+        for (; i < count; i++)
         {
             outputs[i] = (int8_t)helia_nn_clamp(outputs[i], activation->min, activation->max);
         }
