@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from host_module import build_module, run_program
 from module_program import converted
+from tflite_models import ModelBuilder
 
 from helia_aot.api import convert
 from helia_aot.errors import ConfigError, PlanError
@@ -68,6 +69,48 @@ def test_outputs_are_those_of_the_shared_kernels(digits_model: Path) -> None:
         cycles.append(result.measurement.best_cycles)
     np.testing.assert_array_equal(*outputs)
     assert cycles[0] != cycles[1]
+
+
+@pytest.mark.usefixtures("tools")
+@pytest.mark.parametrize("platform", ["apollo510_evb", "apollo4p_evb"])
+def test_layers_whose_assembly_needs_most_registers(platform: str, tmp_path: Path) -> None:
+    """First layers of 27 and 40 bytes a patch, then 1x1, depthwise and dense layers, inlined."""
+    rng = np.random.default_rng(4)
+    quantized = {"scale": 0.1, "zero_point": 3}
+
+    def weights(*shape: int) -> np.ndarray:
+        return rng.integers(-127, 128, shape, dtype=np.int8)
+
+    model = ModelBuilder()
+    outputs = []
+    for channels, kernel in ((3, (3, 3)), (1, (10, 4))):
+        x = model.tensor((1, 12, 9, channels), scale=0.05, zero_point=-5)
+        y = model.conv_2d(x, weights(12, *kernel, channels), None, filter_scale=0.01, stride=(2, 2),
+                          padding="same", **quantized)  # fmt: skip
+        y = model.depthwise_conv_2d(y, weights(1, 3, 3, 12), None, filter_scale=0.02, padding="same",
+                                    **quantized)  # fmt: skip
+        y = model.conv_2d(y, weights(20, 1, 1, 12), None, filter_scale=0.02, padding="same",
+                          **quantized)  # fmt: skip
+        flat = model.reshape(y, (1, int(np.prod(model.tensors[y].shape))))
+        outputs.append(
+            model.fully_connected(flat, weights(5, int(np.prod(model.tensors[y].shape))), None,
+                                  filter_scale=0.01, **quantized)
+        )  # fmt: skip
+    inputs = [i for i, tensor in enumerate(model.tensors) if tensor.shape[1:3] == (12, 9)]
+    path = tmp_path / "model.tflite"
+    path.write_bytes(model.build(inputs=inputs, outputs=outputs))
+    found = []
+    for value in ("shared", "inlined"):
+        conversion = converted(
+            path, platform={"name": platform}, optimization={"code_specialization": value}
+        )
+        result = SimulatorRunner(conversion.platform).measure(
+            conversion, random_stimulus(conversion.module.inputs), MeasureSettings()
+        )
+        assert result.measurement.status == "ok", result.measurement
+        found.append(result.outputs)
+    for shared, inlined in zip(*found, strict=True):
+        np.testing.assert_array_equal(shared, inlined)
 
 
 def test_one_operator_alone_gets_a_copy(digits_model: Path, tmp_path: Path) -> None:

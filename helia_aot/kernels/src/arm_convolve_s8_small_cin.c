@@ -164,8 +164,11 @@ static void pair_of_patches(helia_nn_block *block, const int32_t *sums, const in
     }
 }
 
-/* An even number of patches with all channels. */
-static void multiply_pairs(
+/*
+ * An even number of patches with all channels. A function of its own even where the entry is inlined: its assembly takes nearly
+ * every register.
+ */
+static __attribute__((noinline)) void multiply_pairs(
     pair_plan *plan, const helia_nn_output_stage *stage, const int8_t *patches, int32_t count, int8_t *output)
 {
     helia_nn_block *block = &plan->block;
