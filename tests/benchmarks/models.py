@@ -77,7 +77,8 @@ def measure(path: Path, platform: str, runner: Runner, kernel: str | None) -> tu
     conversion = convert(config)
     module = conversion.module
     golden = path.parent / f"{path.stem}.golden.npz"
-    samples = golden_samples(path.parent, path.stem, len(module.inputs)) if golden.exists() else []
+    counts = len(module.inputs), len(module.outputs)
+    samples = golden_samples(path.parent, path.stem, *counts) if golden.exists() else []
     stimuli = [Stimulus(tuple(inputs)) for inputs, _ in samples] or [random_stimulus(module.inputs)]
     cycles, equal = 0, 0
     for index, stimulus in enumerate(stimuli):
