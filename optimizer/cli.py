@@ -113,6 +113,20 @@ def presets(as_json: AsJson = False) -> None:
 
 
 @app.command()
+def init(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model (.tflite).")],
+    platform: Annotated[
+        str, typer.Option(help="A name of 'helia-aot platforms list'.")
+    ] = "apollo510_evb",
+    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("campaign.yaml"),
+) -> None:
+    """Write a campaign file for a model, with every setting and what it means."""
+    from optimizer.new_campaign import write_campaign
+
+    typer.echo(write_campaign(model, platform, out))
+
+
+@app.command()
 def measure(
     path: Annotated[
         Path,
