@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog, nnls
 
+from helia_aot.kernels.manifest import sources_for
 from helia_aot.optimization.budgets import MEMORY_SUFFIX
 from helia_aot.optimization.storage import ModuleStorage, OperatorStorage
 from optimizer.additive import Site
@@ -58,6 +59,11 @@ class _Row:
 
     def limit(self, most: float, shared: Sequence[SharedCost] = ()) -> Limit:
         return Limit(self.costs, most - self.fixed, shared)
+
+
+@cache
+def _code_files(entry: str) -> tuple[str, ...]:
+    return tuple(name for name in sources_for([entry]) if name.endswith(".c"))
 
 
 @dataclass(frozen=True)
@@ -301,7 +307,52 @@ class Footprint:
             for entry, amount in entries.items()
             if amount > 0
         ]
-        return [row.limit(most - base, shared) for row in rows]
+        return [
+            *(row.limit(most - base, shared) for row in rows),
+            *self._codes_that_do_not_fit(name, most, known),
+        ]
+
+    def _codes_that_do_not_fit(
+        self, name: str, most: float, known: Sequence[SizeSample]
+    ) -> list[Limit]:
+        """Gives a limit for the code of each build that was too large: where tensors lie does not change it.
+
+        A fit with few builds may promise too little for it, and would have it built again with other places.
+        """
+        if name == "ram_bytes":
+            return []
+        (row,) = self._known_part(name)
+        codes = set()
+        for item in known:
+            same = self._same_code(item.assignment)
+            least = row.fixed + sum(
+                float(costs[np.array(alike) > 0].min())
+                for costs, alike in zip(row.costs, same, strict=True)
+            )
+            if item.sizes[name] - row.of(item.assignment) + least > most:
+                codes.add(tuple(map(tuple, same)))
+        sites = len(self.sites)
+        return [Limit([np.array(same) for same in code], sites - 1.0) for code in sorted(codes)]
+
+    def _same_code(self, assignment: Assignment) -> list[list[float]]:
+        """Says for every alternative, by 1 or 0, whether it needs the code that an assignment's does."""
+        parts = self._code_of_choices
+        return [
+            [
+                float(parts.get((site, index)) == parts.get((site, chosen)))
+                for index in range(len(self.sites[site].alternatives))
+            ]
+            for site, chosen in enumerate(assignment)
+        ]
+
+    @cached_property
+    def _code_of_choices(self) -> Mapping[tuple[int, int], frozenset[str]]:
+        """The parts of code that each choice needs; nothing for one that needs none."""
+        found: dict[tuple[int, int], set[str]] = {}
+        for part, choices in self._users.items():
+            for choice in choices:
+                found.setdefault(choice, set()).add(part)
+        return {choice: frozenset(parts) for choice, parts in found.items()}
 
     def _known_part(self, name: str) -> list[_Row]:
         """Gives the part of a size that follows from the places; its largest row counts."""
@@ -320,7 +371,10 @@ class Footprint:
 
     @cached_property
     def _users(self) -> dict[str, frozenset[tuple[int, int]]]:
-        """The choices that need the code of a kernel entry, or a copy of it, which not every plan has."""
+        """The choices that need a file of the kernel library, or a copy of an entry, which not every plan has.
+
+        Files are linked once, whatever number of entries needs them.
+        """
         users: dict[str, set[tuple[int, int]]] = {}
         always: set[str] = set()
         for operator in self._storage.operators if self._storage is not None else ():
@@ -334,13 +388,14 @@ class Footprint:
                         value not in (None, variant.knobs[name]) for name, value in wanted.items()
                     ):
                         continue
-                    code = variant.entry
+                    parts = _code_files(variant.entry)
                     if variant.has_own_code:
-                        code = f"{variant.entry} of {operator.operator_id}"
-                    if site is None:
-                        always.add(code)
-                    else:
-                        users.setdefault(code, set()).add((site, index))
+                        parts = (f"{variant.entry} of {operator.operator_id}",)
+                    for part in parts:
+                        if site is None:
+                            always.add(part)
+                        else:
+                            users.setdefault(part, set()).add((site, index))
         return {
             entry: frozenset(choices) for entry, choices in users.items() if entry not in always
         }
