@@ -388,7 +388,7 @@ def _write_front(
 
 def _optimality(task: SearchTask, ledger: Ledger, winner: TrialRecord) -> Optimality | None:
     outcomes = record_outcomes(known_plans(ledger.entries).values())
-    return Profile(task, outcomes).optimality(winner.measurement.best_cycles)
+    return Profile(task, outcomes).optimality(round(winner.measurement.comparable_cycles))
 
 
 def _reference(

@@ -27,7 +27,7 @@ NOISY_ROUNDS: Final = 3
 
 
 def _cycles(measurement: Measurement) -> float | None:
-    return float(measurement.best_cycles)
+    return measurement.comparable_cycles
 
 
 def finalists(
