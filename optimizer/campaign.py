@@ -8,7 +8,6 @@ where the last one stopped.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -248,7 +247,7 @@ def start_executor(
     Args:
         config: The campaign.
         context: What the evaluations share.
-        slots: Most evaluations that the runner can do side by side; None for no limit.
+        slots: Evaluations that the runner can do side by side, as its ``slots``; None for no limit of its own.
     """
     if config.ray.workers == 0:
         return SerialExecutor(context)
@@ -261,9 +260,7 @@ def start_executor(
             next_step="pip install 'helia-search[search]', or run in this process with --workers 0",
         ) from error
     workers = None if config.ray.workers == "auto" else config.ray.workers
-    if slots is not None and config.ray.address is None:
-        workers = min(workers or len(os.sched_getaffinity(0)), slots)
-    return RayExecutor(context, workers=workers, address=config.ray.address)
+    return RayExecutor(context, workers=workers, address=config.ray.address, runner_slots=slots)
 
 
 def all_generic(plan: OptimizationPlan, report: OptimizationReport) -> OptimizationPlan | None:
