@@ -332,8 +332,8 @@ class Search:
             item.plan,
             self._expected_sha256,
             self._deadlines.total_s,
-            # A repetition for the verdict is measured, whatever is known.
-            may_use_cache=item.role != "verify",
+            # Repetitions for the verdict and baselines of further boards are measured, whatever is known.
+            may_use_cache=item.role != "verify" and item.board is None,
             holds_budget=item.role == "search",
             deadlines=self._deadlines,
             avoid=avoid,
