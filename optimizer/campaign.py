@@ -8,7 +8,6 @@ where the last one stopped.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -258,7 +257,7 @@ def start_executor(
     Args:
         config: The campaign.
         context: What the evaluations share.
-        slots: Most evaluations that the runner can do side by side; None for no limit.
+        slots: Evaluations that the runner can do side by side, as its ``slots``; None for no limit of its own.
     """
     if config.ray.workers == 0:
         return SerialExecutor(context)
@@ -271,9 +270,7 @@ def start_executor(
             next_step="pip install 'helia-search[search]', or run in this process with --workers 0",
         ) from error
     workers = None if config.ray.workers == "auto" else config.ray.workers
-    if slots is not None and config.ray.address is None:
-        workers = min(workers or len(os.sched_getaffinity(0)), slots)
-    return RayExecutor(context, workers=workers, address=config.ray.address)
+    return RayExecutor(context, workers=workers, address=config.ray.address, runner_slots=slots)
 
 
 def all_generic(plan: OptimizationPlan, report: OptimizationReport) -> OptimizationPlan | None:
@@ -399,7 +396,7 @@ def _write_front(
 
 def _optimality(task: SearchTask, ledger: Ledger, winner: TrialRecord) -> Optimality | None:
     outcomes = record_outcomes(known_plans(ledger.entries).values())
-    return Profile(task, outcomes).optimality(winner.measurement.best_cycles)
+    return Profile(task, outcomes).optimality(round(winner.measurement.comparable_cycles))
 
 
 def _reference(

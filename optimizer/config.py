@@ -212,6 +212,18 @@ class CampaignConfig(StrictModel):
         None, description="Folder of the ledger and the results; by default campaigns/<name>"
     )
 
+    @model_validator(mode="after")
+    def _library_has_the_calls_of_the_module(self) -> CampaignConfig:
+        module, library = self.convert.module, self.runner.kernels
+        if library is not None and module.kernels == "bundled":
+            raise ValueError("runner.kernels needs convert.module.kernels external")
+        if library is not None and module.dialect != library.dialect:
+            raise ValueError(
+                f"runner.kernels has the calls of {library.dialect}, but convert.module.dialect is "
+                f"{module.dialect}; set both alike"
+            )
+        return self
+
     @property
     def campaign_name(self) -> str:
         """The name, or its default."""

@@ -161,6 +161,9 @@ def status_parts(status: CampaignStatus) -> Iterator[RenderableType]:
             f"best {status.best_cycles:,} {status.counts} so far, auto {status.baseline_cycles:,} "
             f"({status.baseline_cycles / max(1, status.best_cycles):.4f}x)"
         )
+    if status.best_ratio is not None:
+        boards = ", ".join(f"{name} {cycles:,}" for name, cycles in status.boards.items())
+        yield Text(f"best over auto on its own board {status.best_ratio:.4f}; auto on {boards}")
     if status.optimality is not None:
         yield Text(_optimality(status.optimality))
     for failure in status.failures:

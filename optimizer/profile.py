@@ -106,11 +106,19 @@ class Outcome:
         )
 
 
+def operator_cycles(measurement: Measurement) -> dict[str, int]:
+    """Gives the cycles of each operator, as comparable between boards as those of the whole."""
+    if measurement.baseline_ratio is None:
+        return {item.id: item.cycles for item in measurement.operator_cycles}
+    scale = measurement.comparable_cycles / max(1, measurement.best_cycles)
+    return {item.id: round(item.cycles * scale) for item in measurement.operator_cycles}
+
+
 def trial_attributes(measurement: Measurement) -> dict[str, Any]:
     """Gives what an Optuna trial keeps of a measurement besides its values."""
     return {
         STATUS: measurement.status,
-        OPERATOR_CYCLES: {item.id: item.cycles for item in measurement.operator_cycles},
+        OPERATOR_CYCLES: operator_cycles(measurement),
         QUANTITIES: known_quantities(measurement),
         OVERFLOW: overflow_of(measurement),
     }
@@ -122,8 +130,10 @@ def record_outcomes(records: Iterable[TrialRecord]) -> list[Outcome]:
         Outcome(
             record.choices,
             record.measurement.status,
-            record.measurement.best_cycles if record.measurement.status == "ok" else None,
-            {item.id: item.cycles for item in record.measurement.operator_cycles},
+            round(record.measurement.comparable_cycles)
+            if record.measurement.status == "ok"
+            else None,
+            operator_cycles(record.measurement),
             known_quantities(record.measurement),
             overflow_of(record.measurement),
         )

@@ -42,10 +42,10 @@ def quantity(measurement: Measurement, name: str) -> float | None:
         name: The name of a budget.
     """
     if name == CYCLES:
-        return float(measurement.best_cycles)
+        return measurement.comparable_cycles
     if name == LATENCY:
         clock_mhz = measurement.identity.clock_mhz if measurement.identity else None
-        return None if clock_mhz is None else measurement.best_cycles / clock_mhz
+        return None if clock_mhz is None else measurement.comparable_cycles / clock_mhz
     if name in _SECTIONS:
         size_bytes: int | None = getattr(measurement, name)
         return None if size_bytes is None else float(size_bytes)

@@ -78,18 +78,27 @@ class RayExecutor:
 
     Args:
         context: What the evaluations share.
-        workers: Number of slots, at least 1; None takes all that the cluster has, or all cores of
-            this machine.
+        workers: Number of slots, at least 1; None takes all that the cluster has, or on this machine
+            all that the runner has, or else all cores.
         address: Address of a running cluster; None starts Ray on this machine and ends it on
             :meth:`close`.
+        runner_slots: Evaluations that the runner can do side by side on this machine whatever its
+            cores, such as its boards; None for a runner that needs a core for each.
 
     Raises:
         CampaignError: Ray cannot start, the cluster cannot be reached, or there are fewer slots than
             asked for.
     """
 
-    def __init__(self, context: TrialContext, *, workers: int | None, address: str | None) -> None:
-        local_workers = _local_workers(workers) if address is None else 0
+    def __init__(
+        self,
+        context: TrialContext,
+        *,
+        workers: int | None,
+        address: str | None,
+        runner_slots: int | None = None,
+    ) -> None:
+        local_workers = local_worker_count(workers, runner_slots) if address is None else 0
         _connect(address, local_workers)
         try:
             self._workers = local_workers if address is None else _cluster_workers(address, workers)
@@ -297,7 +306,18 @@ def _connect(address: str | None, workers: int) -> None:
         ) from error
 
 
-def _local_workers(workers: int | None) -> int:
+def local_worker_count(workers: int | None, runner_slots: int | None) -> int:
+    """Gives how many workers start on this machine: what is asked for, at most the runner's slots.
+
+    Args:
+        workers: What is asked for; None for all.
+        runner_slots: As of :class:`RayExecutor`.
+
+    Raises:
+        CampaignError: The runner needs a core for each evaluation, and there are fewer cores.
+    """
+    if runner_slots is not None:
+        return min(workers or runner_slots, runner_slots)
     cores = len(os.sched_getaffinity(0))
     if workers is not None and workers > cores:
         raise CampaignError(

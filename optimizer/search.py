@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -26,7 +26,7 @@ from optimizer.study import CampaignStudy
 from optimizer.task import SearchTask
 from results.evidence import Optimality
 from results.ledger import Ledger
-from results.records import Entry, RepeatRecord, Role, TrialRecord
+from results.records import Entry, RepeatRecord, Role, TrialRecord, board_baselines
 from results.standing import Standing
 from runners.measurement import Measurement
 from search_spaces.plans import approximations, plan_at, plan_key, point_of
@@ -75,6 +75,7 @@ class Item:
         slot: Position in the verdict's comparison, for role ``verify``.
         finalist: Plan key that the comparison is about, for role ``verify``.
         avoid: Workers that should not measure it.
+        board: Board that a further baseline is asked of; None for everything else.
     """
 
     role: Role
@@ -84,6 +85,7 @@ class Item:
     slot: int | None = None
     finalist: str | None = None
     avoid: frozenset[int] = frozenset()
+    board: str | None = None
 
 
 class Search:
@@ -115,6 +117,9 @@ class Search:
         self._ledger = ledger
         self._progress = progress
         self._standing = Standing(ledger.entries, value=self._task.value)
+        self._boards = board_baselines(ledger.entries)
+        self._asked_boards: set[str] = set()
+        self._unrated: list[tuple[Item, Finished, int]] = []
         self._running: dict[int, tuple[Item, int]] = {}
         self._next_job = 0
         self._lost_in_a_row = 0
@@ -135,7 +140,8 @@ class Search:
         self._submit(item, avoid=item.avoid)
         while True:
             for record in self._collect():
-                return record
+                if record.role == item.role:  # else the baseline on the board that was taken
+                    return record
 
     def measure_baseline(self, *, run_s: float = Deadlines.run_s) -> TrialRecord:
         """Gives the baseline's record; its outputs are what every other plan must compute.
@@ -246,6 +252,8 @@ class Search:
                 next_ask += 1
                 continue
             for record in self._collect():
+                if record.role == "baseline":
+                    continue
                 self._tell(study, record, riders.pop(record.plan_key, []))
                 repeats_in_a_row = 0
 
@@ -262,7 +270,9 @@ class Search:
             self._append(RepeatRecord(ask=ask, plan_key=key))
             study.tell(ask, known.measurement)
             return False
-        if any(plan_key(item.plan) == key for item, _ in self._running.values()):
+        out = [item for item, _ in self._running.values()]
+        out += [item for item, _, _ in self._unrated]
+        if any(plan_key(item.plan) == key for item in out):
             riders.setdefault(key, []).append(ask)
             return False
         self._submit(Item("search", plan, choices, ask=ask))
@@ -298,7 +308,7 @@ class Search:
         known = self._standing.known
         if self._optimality[0] != len(known):
             good = [
-                record.measurement.best_cycles
+                round(record.measurement.comparable_cycles)
                 for record in known.values()
                 if record.in_space and self._task.value(record.measurement) is not None
             ]
@@ -322,8 +332,8 @@ class Search:
             item.plan,
             self._expected_sha256,
             self._deadlines.total_s,
-            # A repetition for the verdict is measured, whatever is known.
-            may_use_cache=item.role != "verify",
+            # Repetitions for the verdict and baselines of further boards are measured, whatever is known.
+            may_use_cache=item.role != "verify" and item.board is None,
             holds_budget=item.role == "search",
             deadlines=self._deadlines,
             avoid=avoid,
@@ -348,8 +358,51 @@ class Search:
                 failed_on = set() if finished.worker is None else {finished.worker}
                 self._submit(item, attempt + 1, finished.job.avoid | failed_on)
                 continue
-            records.append(self._write(item, finished, measurement, attempt))
+            finished = replace(finished, measurement=measurement)
+            if self._lacks_baseline(item, measurement):
+                self._ask_for_baseline(finished)
+                self._unrated.append((item, finished, attempt))
+                continue
+            records.append(self._write(item, finished, attempt))
+            held = [entry for entry in self._unrated if entry[1].measurement.board == item.board]
+            self._unrated = [entry for entry in self._unrated if entry not in held]
+            records += [self._write(*entry) for entry in held]
         return records
+
+    def _lacks_baseline(self, item: Item, measurement: Measurement) -> bool:
+        """Says whether a plan was measured on a board that the baseline is still to be asked of."""
+        is_baseline = plan_key(item.plan) == plan_key(self._baseline)
+        board = measurement.board
+        if is_baseline or measurement.status != "ok" or board is None or board in self._boards:
+            return False
+        # Those that wait for the same baseline are not to ask again; asked once in vain, a board has no ratio.
+        return board not in self._asked_boards or any(
+            held.measurement.board == board for _, held, _ in self._unrated
+        )
+
+    def _ask_for_baseline(self, finished: Finished) -> None:
+        """Starts the baseline on the worker that just finished, which keeps to its board."""
+        board = finished.measurement.board
+        assert board is not None
+        if board in self._asked_boards:
+            return
+        self._asked_boards.add(board)
+        others: Iterable[int] = () if finished.worker is None else range(self._executor.workers)
+        item = Item("baseline", self._baseline, self._point(self._baseline), board=board)
+        self._submit(item, avoid=frozenset(others) - {finished.worker or 0})
+
+    def _rated(self, item: Item, measurement: Measurement) -> Measurement:
+        """Gives a measurement with its ratio to the baseline on the same board, where that is known."""
+        board = measurement.board
+        if measurement.status != "ok" or board is None:
+            return measurement
+        if plan_key(item.plan) == plan_key(self._baseline):
+            self._boards.setdefault(board, measurement.best_cycles)
+        if board not in self._boards:
+            return measurement
+        ratio = measurement.best_cycles / max(1, self._boards[board])
+        first = next(iter(self._boards.values()))
+        return measurement.model_copy(update={"baseline_ratio": ratio, "baseline_cycles": first})
 
     def _trusted(self, measurement: Measurement) -> Measurement:
         """Refuses a result that something else than the campaign's runner measured."""
@@ -363,9 +416,8 @@ class Search:
             identity=measurement.identity,
         )
 
-    def _write(
-        self, item: Item, finished: Finished, measurement: Measurement, attempts: int
-    ) -> TrialRecord:
+    def _write(self, item: Item, finished: Finished, attempts: int) -> TrialRecord:
+        measurement = self._rated(item, finished.measurement)
         record = TrialRecord(
             role=item.role,
             ask=item.ask,

@@ -6,6 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from pydantic import Field
+
 from helia_aot.config.base import StrictModel
 from helia_aot.errors import HeliaError
 from optimizer.profile import Profile, record_outcomes
@@ -20,7 +22,7 @@ from results.evidence import (
     read_evidence,
 )
 from results.ledger import LEDGER_NAME, is_held, read_ledger
-from results.records import Entry, RepeatRecord, TrialRecord, known_plans
+from results.records import Entry, RepeatRecord, TrialRecord, board_baselines, known_plans
 from search_spaces.space import SPACE_NAME, SearchSpace
 
 
@@ -41,7 +43,9 @@ class CampaignStatus(StrictModel):
         cache_hits: Evaluations answered by the measurement cache.
         seconds: Wall-clock seconds of all evaluations.
         baseline_cycles: Cycles of ``auto``; None before it is measured.
-        best_cycles: Lowest cycles of a plan of the space.
+        best_cycles: Lowest cycles of a plan of the space, compared over the baselines where there are boards.
+        best_ratio: Those over the baseline's on the same board; None for a runner without boards.
+        boards: Cycles of ``auto`` on each board.
         optimality: How far that plan may be from the best; None while the builds do not tell.
         failures: Failed evaluations by class.
     """
@@ -59,6 +63,8 @@ class CampaignStatus(StrictModel):
     seconds: float
     baseline_cycles: int | None
     best_cycles: int | None
+    best_ratio: float | None = None
+    boards: dict[str, int] = Field(default_factory=dict)
     optimality: Optimality | None
     failures: tuple[FailureClass, ...]
 
@@ -80,7 +86,7 @@ def campaign_status(folder: Path) -> CampaignStatus:
     known = [record for record in known_plans(entries).values() if record.in_space]
     identity = header.identity
     good = [record for record in known if fits(record.measurement, identity.budget)]
-    best = min((record.measurement.best_cycles for record in good), default=None)
+    best = min((r.measurement for r in good), key=lambda m: m.comparable_cycles, default=None)
     baseline = [
         record.measurement.best_cycles
         for record in trials
@@ -100,12 +106,14 @@ def campaign_status(folder: Path) -> CampaignStatus:
         cache_hits=sum(record.cache is not None for record in trials),
         seconds=round(sum(record.seconds for record in trials), 3),
         baseline_cycles=baseline[0] if baseline else None,
-        best_cycles=best,
+        best_cycles=None if best is None else best.best_cycles,
+        best_ratio=None if best is None else best.baseline_ratio,
         optimality=None
         if space is None or best is None
         else Profile(
             SearchTask(space, identity.objectives, identity.budget), record_outcomes(known)
-        ).optimality(best),
+        ).optimality(round(best.comparable_cycles)),
+        boards=board_baselines(trials),
         failures=failure_classes(entries),
     )
 

@@ -27,7 +27,15 @@ NOISY_ROUNDS: Final = 3
 
 
 def _cycles(measurement: Measurement) -> float | None:
-    return float(measurement.best_cycles)
+    return measurement.comparable_cycles
+
+
+def _median_cycles(measurement: Measurement) -> int:
+    """Gives the median of the timed runs, comparable between boards as ``comparable_cycles``."""
+    cycles = median_low(measurement.cycles)
+    if measurement.baseline_ratio is None:
+        return cycles
+    return round(cycles * measurement.comparable_cycles / max(1, measurement.best_cycles))
 
 
 def finalists(
@@ -103,7 +111,7 @@ def compare(plan_key: str, measure: Measure, *, elsewhere: Measure | None = None
                     False,
                     f"a repetition of the {who} failed: {measurement.reason}",
                 )
-            cycles[is_finalist].append(median_low(measurement.cycles))
+            cycles[is_finalist].append(_median_cycles(measurement))
         if all(len(set(values)) == 1 for values in cycles.values()):
             break
     if not separates(cycles[True], cycles[False]):
@@ -124,7 +132,7 @@ def _confirmed(result: Comparison, slot: int, elsewhere: Measure) -> Comparison:
         if measurement.status != "ok":
             reason = f"{result.reason}; no other worker could confirm it: {measurement.reason}"
             return result.model_copy(update={"reason": reason})
-        cycles.append(median_low(measurement.cycles))
+        cycles.append(_median_cycles(measurement))
     baseline, finalist = cycles
     # What the repetitions in the first place were apart, relative to what they counted.
     spread = max(
@@ -163,7 +171,7 @@ def confirm(
         if measurement.status != "ok":
             why = f"a repetition of the finalist failed: {measurement.reason}"
             return _result(plan_key, cycles, False, why)
-        cycles[True].append(median_low(measurement.cycles))
+        cycles[True].append(_median_cycles(measurement))
         if not is_good(measurement):
             return _result(plan_key, cycles, False, "a repetition of the finalist breaks a limit")
     return _result(plan_key, cycles, True, reason)

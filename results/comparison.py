@@ -76,7 +76,8 @@ def compare_campaigns(first: Path, second: Path) -> CampaignComparison:
         is_comparable=not any(name.split(".")[0] in COMPARABLE for name in names),
         first_cycles=one.winner.measurement.best_cycles,
         second_cycles=two.winner.measurement.best_cycles,
-        ratio=one.winner.measurement.best_cycles / max(1, two.winner.measurement.best_cycles),
+        ratio=one.winner.measurement.comparable_cycles
+        / max(1.0, two.winner.measurement.comparable_cycles),
         first_gap=None if one.optimality is None else one.optimality.gap,
         second_gap=None if two.optimality is None else two.optimality.gap,
         identity=tuple(

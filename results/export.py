@@ -26,6 +26,8 @@ _COLUMNS: Final = (
     "stage",
     "reason",
     "cycles",
+    "board",
+    "baseline_ratio",
     *_SIZES,
     "seconds",
     "cache",
@@ -89,8 +91,11 @@ def to_csv(entries: Sequence[Entry]) -> str:
             **record.model_dump(
                 include={"role", "ask", "plan_key", "seconds", "cache", "attempts"}
             ),
-            **record.measurement.model_dump(include={"status", "stage", "reason", *_SIZES}),
+            **record.measurement.model_dump(
+                include={"status", "stage", "reason", "baseline_ratio", *_SIZES}
+            ),
             "cycles": _cycles(record.measurement),
+            "board": record.measurement.board,
         }
         values = [*map(row.get, _COLUMNS), *map(record.choices.get, dimensions)]
         writer.writerow(["" if value is None else value for value in values])

@@ -146,6 +146,20 @@ ENTRY_ADAPTER: TypeAdapter[Entry] = TypeAdapter(Annotated[Entry, Field(discrimin
 """Reads one line after the first."""
 
 
+def board_baselines(entries: Iterable[Entry]) -> dict[str, int]:
+    """Gives the cycles of the campaign's baseline on each board, in the order of first use; the first one counts."""
+    found: dict[str, int] = {}
+    key = ""
+    for entry in entries:
+        if not isinstance(entry, TrialRecord) or not entry.is_good:
+            continue
+        key = key or (entry.plan_key if entry.role == "baseline" else "")
+        board = entry.measurement.board
+        if board is not None and entry.plan_key == key:
+            found.setdefault(board, entry.measurement.best_cycles)
+    return found
+
+
 def known_plans(entries: Iterable[Entry]) -> dict[str, TrialRecord]:
     """Gives the record that answers for each plan: the first settled one, ``verify`` left out."""
     known: dict[str, TrialRecord] = {}

@@ -17,7 +17,7 @@ _Key = tuple[Role, str, int | None, str | None]
 
 
 def _cycles(measurement: Measurement) -> float | None:
-    return float(measurement.best_cycles)
+    return measurement.comparable_cycles
 
 
 class Standing:
@@ -35,7 +35,7 @@ class Standing:
         repeats: Proposals that were answered from the ledger.
         trailing_repeats: Those of them since the last new proposal.
         failures: Failed evaluations by status.
-        best_cycles: Lowest cycles of any plan that may be written, repetitions for the verdict left
+        best_cycles: Lowest comparable cycles of any plan that may be written, repetitions for the verdict left
             out; None if none.
         best_in_space: The lowest value of such plans of the space.
         baseline_cycles: Cycles of the baseline; None before it was measured.
@@ -93,7 +93,7 @@ class Standing:
         is_good = entry.measurement.status == "ok"
         value = self._value(entry.measurement) if is_good else None
         if is_good:
-            cycles = entry.measurement.best_cycles
+            cycles = round(entry.measurement.comparable_cycles)
             if value is not None:
                 best = self.best_cycles
                 self.best_cycles = cycles if best is None else min(best, cycles)

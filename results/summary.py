@@ -60,7 +60,7 @@ class CampaignSummary(StrictModel):
         best_cycles: Cycles of the written plan.
         generic_cycles: Cycles of the all-generic plan; None when it failed or no operator has the
             knob.
-        gain_over_auto: Baseline cycles over best cycles; above 1 is faster.
+        gain_over_auto: Baseline cycles over best cycles, of boards each over its own baseline; above 1 is faster.
         gain_over_generic: All-generic cycles over best cycles.
         is_auto: Whether the written plan is the one that ``auto`` chooses.
         verdict: Why that plan was written.
@@ -105,11 +105,10 @@ def build_summary(
     evidence: Evidence, *, plan_path: str, evidence_path: str, reproduce: str, report_path: str = ""
 ) -> CampaignSummary:
     """Gives the summary of a finished campaign from its evidence."""
-    baseline_cycles = evidence.baseline.measurement.best_cycles
-    best_cycles = evidence.winner.measurement.best_cycles
+    baseline, winner = evidence.baseline.measurement, evidence.winner.measurement
     reference = evidence.reference
-    generic_cycles = (
-        reference.measurement.best_cycles
+    generic = (
+        reference.measurement
         if reference is not None and reference.measurement.status == "ok"
         else None
     )
@@ -117,11 +116,11 @@ def build_summary(
         campaign=evidence.identity.campaign,
         platform=evidence.identity.runner.platform,
         counts=evidence.identity.runner.counts,
-        baseline_cycles=baseline_cycles,
-        best_cycles=best_cycles,
-        generic_cycles=generic_cycles,
-        gain_over_auto=_ratio(baseline_cycles, best_cycles),
-        gain_over_generic=None if generic_cycles is None else _ratio(generic_cycles, best_cycles),
+        baseline_cycles=baseline.best_cycles,
+        best_cycles=winner.best_cycles,
+        generic_cycles=None if generic is None else generic.best_cycles,
+        gain_over_auto=_ratio(baseline, winner),
+        gain_over_generic=None if generic is None else _ratio(generic, winner),
         is_auto=evidence.is_auto,
         verdict=evidence.verdict,
         changes=() if evidence.is_auto else _changes(evidence),
@@ -138,8 +137,9 @@ def build_summary(
     )
 
 
-def _ratio(before: int, after: int) -> float:
-    return before / after if after else float("inf")
+def _ratio(before: Measurement, after: Measurement) -> float:
+    cycles = after.comparable_cycles
+    return before.comparable_cycles / cycles if cycles else float("inf")
 
 
 def _changes(evidence: Evidence) -> tuple[OperatorChange, ...]:

@@ -133,6 +133,9 @@ class Measurement(StrictModel):
         errors: How far the outputs are from a reference, by metric; empty where that was not judged.
         stack_bytes: High-water mark of the stack; None if not known.
         image_sha256: SHA-256 over the loadable segments; equal for equal builds in any directory.
+        baseline_ratio: ``best_cycles`` over those of the campaign's baseline on the same board; None without a board,
+            and where the baseline could not be measured on it.
+        baseline_cycles: Cycles of the baseline on the first board of the campaign; set with ``baseline_ratio``.
         identity: What measured it; None if nothing got that far.
         stage_seconds: Wall-clock seconds by stage; the only field that differs between equal runs.
     """
@@ -155,6 +158,8 @@ class Measurement(StrictModel):
     errors: dict[str, float] = Field(default_factory=dict)
     stack_bytes: int | None = None
     image_sha256: str | None = None
+    baseline_ratio: float | None = None
+    baseline_cycles: int | None = None
     identity: RunnerIdentity | None = None
     stage_seconds: dict[str, float] = Field(default_factory=dict)
 
@@ -176,6 +181,23 @@ class Measurement(StrictModel):
             ValueError: If there is no timed run.
         """
         return min(self.cycles)
+
+    @property
+    def board(self) -> str | None:
+        """The board that measured it; None for a runner without boards."""
+        name = self.evidence.get("board")
+        return name if isinstance(name, str) else None
+
+    @property
+    def comparable_cycles(self) -> float:
+        """Cycles that compare with those of other boards of the campaign; only for an ``ok`` measurement.
+
+        Two boards may count differently for the same image. So these are ``baseline_ratio`` times the baseline's
+        cycles on the first board, and ``best_cycles`` where there is no ratio.
+        """
+        if self.baseline_ratio is None or self.baseline_cycles is None:
+            return float(self.best_cycles)
+        return self.baseline_ratio * self.baseline_cycles
 
     @property
     def operator_sum_cycles(self) -> int:

@@ -194,7 +194,9 @@ class Generator(StrictModel):
     """What made the plan and what its module needs."""
 
     helia_aot: str = Field(..., description="Version of this compiler")
-    ns_cmsis_nn: str = Field(..., description="Lowest ns-cmsis-nn version that the module needs")
+    ns_cmsis_nn: str = Field(
+        ..., description="Lowest ns-cmsis-nn version that has the kernels chosen"
+    )
 
 
 class ModelIdentity(StrictModel):

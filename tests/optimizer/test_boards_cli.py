@@ -12,6 +12,7 @@ from optimizer.cli import app
 from optimizer.doctor import run_checks
 from runners.device.board_state import BoardState
 from runners.device.boards import load_boards
+from runners.device.ladder import LADDER
 
 
 @pytest.fixture
@@ -35,7 +36,10 @@ def test_a_board_is_set_aside_and_brought_back(bench: Bench) -> None:
     assert call(bench, "release", "a") == (0, "a: was not set aside\n")
 
 
-def test_a_good_check_brings_back_and_a_bad_one_sets_aside(bench: Bench) -> None:
+def test_a_good_check_brings_back_and_a_bad_one_sets_aside(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runners.device.ladder.LADDER", LADDER[:1])
     call(bench, "quarantine", "a")
     bench.break_board("b", error_at=1, error_count=1 << 30)
     code, text = call(bench, "check", "--json")
@@ -49,7 +53,8 @@ def test_a_good_check_brings_back_and_a_bad_one_sets_aside(bench: Bench) -> None
     assert states["b"].startswith("no_target: ")
 
 
-def test_doctor_connects_to_boards(bench: Bench) -> None:
+def test_doctor_connects_to_boards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = make_bench(tmp_path, monkeypatch, {"a": "apollo4p_evb"})
     checks = {check.name: check for check in run_checks("apollo4p_evb", bench.boards)}
     assert checks["board a"].is_ok
     assert checks["pyocd"].is_ok

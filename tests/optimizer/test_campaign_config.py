@@ -143,3 +143,18 @@ def test_a_measurement_takes_a_model_or_a_conversion(tmp_path: Path) -> None:
     path = tmp_path / "convert.yaml"
     path.write_text("model: {path: m.tflite}\n")
     assert load_measured_config(path) == load_measured_config(Path("m.tflite"))
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [
+        ("{kernels: bundled}", "runner.kernels needs convert.module.kernels external"),
+        ("{kernels: external}", "convert.module.dialect is ns-cmsis-nn; set both alike"),
+    ],
+)
+def test_a_kernel_library_fits_the_module(tmp_path: Path, module: str, reason: str) -> None:
+    text = (
+        f"convert: {{model: {{path: m.tflite}}, module: {module}}}\n"
+        "runner: {kernels: {dialect: cmsis-nn, version: 7.0.0, includes: [i], sources: [s]}}\n"
+    )
+    assert any(reason in found for found in problems(text, tmp_path).values())

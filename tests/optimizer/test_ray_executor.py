@@ -15,7 +15,7 @@ from optimizer.compiler import compiler_sha256
 from optimizer.errors import CampaignError
 from optimizer.evaluate import TrialContext, TrialJob
 from optimizer.executor import Executor
-from optimizer.ray_executor import RayExecutor
+from optimizer.ray_executor import RayExecutor, local_worker_count
 from runners.base import MeasureSettings
 from runners.measure import random_stimulus
 
@@ -80,3 +80,14 @@ def test_ray_that_cannot_start_is_an_error(digits_model: Path, executor: RayExec
     with pytest.raises(CampaignError, match="Ray cannot be used on this machine"):
         RayExecutor(context(digits_model, PriceList()), workers=1, address=None)
     assert outcomes(executor, [TrialJob(5, None, None, 120.0)]) == [(5, "ok")]
+
+
+def test_a_farm_may_have_more_boards_than_there_are_cores() -> None:
+    cores = len(os.sched_getaffinity(0))
+    assert local_worker_count(None, None) == cores
+    assert local_worker_count(None, cores + 3) == cores + 3
+    assert local_worker_count(cores + 2, cores + 3) == cores + 2
+    assert local_worker_count(cores + 9, cores + 3) == cores + 3
+    assert local_worker_count(None, 1) == 1
+    with pytest.raises(CampaignError, match="cores"):
+        local_worker_count(cores + 1, None)

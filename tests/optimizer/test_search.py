@@ -22,16 +22,18 @@ from synthetic_campaign import (
     from_table,
     search_in,
     synthetic_space,
+    table_measurement,
 )
 
 from optimizer.deadlines import Deadlines
 from optimizer.errors import CampaignError, RigError
 from optimizer.evaluate import Finished, TrialJob
 from optimizer.samplers import SamplerName
+from optimizer.verdict import finalists
 from results.ledger import LEDGER_NAME, read_ledger
-from results.records import Entry, RepeatRecord, TrialRecord
+from results.records import Entry, RepeatRecord, TrialRecord, board_baselines
 from runners.measurement import Measurement
-from search_spaces.plans import plan_key
+from search_spaces.plans import apply, plan_key
 
 
 def lines(entries: Sequence[Entry]) -> list[str]:
@@ -346,3 +348,66 @@ def test_deadlines_follow_the_baseline(tmp_path: Path) -> None:
     assert jobs[0].deadlines == Deadlines()
     assert jobs[1].deadlines == Deadlines(build_s=200.0, run_s=30.0)
     assert all(job.deadline_s == job.deadlines.total_s for job in jobs)
+
+
+class _Boards(TableExecutor):
+    """Worker ``n`` has board ``n``, and each board counts more than the one before for the same plan."""
+
+    FACTORS = (1.0, 1.5, 0.7)
+
+    def __init__(self, *, without_baseline: int | None = None) -> None:
+        super().__init__(workers=len(self.FACTORS))
+        self.placed: list[tuple[TrialJob, int]] = []
+        self.without_baseline = without_baseline
+
+    def submit(self, job: TrialJob) -> None:
+        free = [n for n in range(self.workers) if n not in {board for _, board in self.placed}]
+        self.placed.append((job, next((n for n in free if n not in job.avoid), free[0])))
+
+    def wait(self, timeout_s: float) -> list[Finished]:
+        assert timeout_s > 0
+        job, board = self.placed.pop(0)
+        assert job.plan is not None
+        table = table_measurement(job.plan)
+        if board == self.without_baseline and job.plan == synthetic_space(6)[0]:
+            return [Finished(job, lost(), 0.0, worker=board)]
+        update = {
+            "cycles": [round(table.best_cycles * self.FACTORS[board])],
+            "evidence": {"board": f"board {board}"},
+        }
+        return [Finished(job, table.model_copy(update=update), 0.0, worker=board)]
+
+
+def test_each_result_of_a_board_is_stated_over_the_baseline_on_that_board(tmp_path: Path) -> None:
+    plan, space = synthetic_space(8)
+    _, entries = search_in(
+        tmp_path, operators=8, executor=_Boards(), sampler="brute_force", trials=256
+    )
+    records = [entry for entry in entries if isinstance(entry, TrialRecord)]
+    baseline = table_measurement(plan).best_cycles
+    assert {record.measurement.board for record in records} == {"board 0", "board 1", "board 2"}
+    assert sum(record.role == "baseline" for record in records) == 3
+    assert list(board_baselines(entries).values()) == [
+        baseline,
+        *(round(baseline * factor) for factor in (1.5, 0.7)),
+    ]
+    for record in records:
+        expected = table_measurement(apply(plan, space.choices(record.choices))).best_cycles
+        assert record.measurement.baseline_ratio == pytest.approx(expected / baseline, rel=1e-4)
+    best = finalists(records, records[0])[0]
+    assert round(best.measurement.comparable_cycles, -2) == round(best_cycles(plan, space), -2)
+    again = search_in(tmp_path, operators=8, executor=_Boards(), sampler="brute_force", trials=256)
+    assert again[1] == entries
+
+
+def test_a_board_on_which_the_baseline_fails_has_no_ratio_and_is_asked_once(tmp_path: Path) -> None:
+    _, entries = search_in(tmp_path, executor=_Boards(without_baseline=1), trials=20)
+    ratios: dict[str | None, set[bool]] = {}
+    records = [entry for entry in entries if isinstance(entry, TrialRecord)]
+    for record in records:
+        if record.is_good:
+            known = record.measurement.baseline_ratio is not None
+            ratios.setdefault(record.measurement.board, set()).add(known)
+    assert ratios["board 0"] == ratios["board 2"] == {True}
+    assert ratios["board 1"] == {False}
+    assert sum(record.role == "search" for record in trials_of(entries)) == 20

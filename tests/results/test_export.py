@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import csv
 import json
 
 import pytest
@@ -65,3 +66,13 @@ def test_plans_outside_the_space_have_no_configuration_and_stay_in_the_csv() -> 
     assert head.endswith("kernel@0:conv0,kernel@0:conv1")
     assert len(rows) == 2
     assert rows[0].endswith(",,")
+
+
+def test_the_csv_has_the_board_and_its_ratio() -> None:
+    update = {"evidence": {"board": "evb-b"}, "baseline_ratio": 0.75, "baseline_cycles": 1000}
+    on_board = record(GOOD.measurement.model_copy(update=update))
+    first, second = csv.DictReader(to_csv([on_board, GOOD]).splitlines())
+    assert (first["board"], first["baseline_ratio"]) == ("evb-b", "0.75")
+    assert (second["board"], second["baseline_ratio"]) == ("", "")
+    assert on_board.measurement.comparable_cycles == 750
+    assert GOOD.measurement.comparable_cycles == GOOD.measurement.best_cycles

@@ -6,27 +6,31 @@ The boards are virtual. ``HELIA_TEST_BOARDS=boards.yaml`` runs the tests that do
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import REPOSITORY
-from device_bench import HARNESS, Bench, make_bench
+from device_bench import HARNESS, PLUGIN, Bench, make_bench
 from hand_module import BODIES, SIZE, expected_output, hand_conversion
 from required import missing
 
 from helia_aot.platforms.registry import load_platform
 from runners.base import MeasureSettings
+from runners.child_process import Finished
 from runners.device.board_state import BoardState
 from runners.device.boards import load_boards
 from runners.device.device import DeviceRunner
+from runners.device.ladder import LADDER
 from runners.errors import RunnerError
 from runners.measurement import Measurement, Stimulus, outputs_sha256
 
@@ -57,9 +61,49 @@ def _has_pyocd() -> bool:
 
 
 @pytest.fixture
-def virtual(tmp_path, monkeypatch) -> Bench:
+def virtual_process(tmp_path, monkeypatch) -> Bench:
     """One Cortex-M4 board, which starts fastest."""
     return make_bench(tmp_path / "bench", monkeypatch, {"a": M4})
+
+
+@pytest.fixture(scope="module")
+def session_server(tmp_path_factory) -> Iterator[subprocess.Popen[str]]:
+    # While it is imported, pyOCD asks for virtual boards; which there are is read again in each session.
+    some_bench = tmp_path_factory.mktemp("server") / "virtual.json"
+    some_bench.write_text('{"a": {"machine": "mps2-an386"}}', "utf-8")
+    paths = [REPOSITORY, PLUGIN, *filter(None, [os.environ.get("PYTHONPATH")])]
+    server = subprocess.Popen(
+        [sys.executable, REPOSITORY / "tests" / "virtual_board" / "session_server.py"],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(map(str, paths)),
+            "HELIA_VIRTUAL_BOARDS": str(some_bench),
+        },
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    yield server
+    server.communicate(timeout=60)
+
+
+@pytest.fixture
+def virtual(virtual_process, session_server, monkeypatch) -> Bench:
+    """The same, with sessions that share one import of pyOCD, for what does not depend on how they are started."""
+
+    def run(command, directory, *, environment, **_) -> Finished:
+        request = {
+            "arguments": command[-3:-1],
+            "folder": str(directory),
+            "environment": environment,
+        }
+        session_server.stdin.write(json.dumps(request) + "\n")
+        session_server.stdin.flush()
+        code = int(session_server.stdout.readline())
+        return Finished(code, (directory / "stderr").read_text("utf-8"), 0.0)
+
+    monkeypatch.setattr("runners.device.ladder.run_with_deadline", run)
+    return virtual_process
 
 
 def measure(
@@ -70,6 +114,12 @@ def measure(
         hand_conversion(found, body), STIMULUS, settings
     )
     return result.measurement, result.outputs
+
+
+@pytest.fixture
+def one_attempt(monkeypatch) -> None:
+    """For what is the same on each rung, as ``test_a_board_that_fails_its_ladder`` shows."""
+    monkeypatch.setattr("runners.device.ladder.LADDER", LADDER[:1])
 
 
 def assert_free_and_fit(bench: Bench, name: str = "a") -> None:
@@ -107,8 +157,13 @@ def test_outputs_counts_and_evidence(any_board):
     assert 0 < measurement.stack_bytes < 2048
 
 
-def test_a_fault_has_registers_and_a_place(any_board):
-    platform, boards = any_board
+def test_a_fault_has_registers_and_a_place(tmp_path, monkeypatch):
+    platform = PLATFORMS[0]
+    boards = (
+        Path(REAL_BOARDS)
+        if REAL_BOARDS
+        else make_bench(tmp_path, monkeypatch, {"a": platform}).boards
+    )
     measurement, outputs = measure(boards, platform, "fault")
     assert (measurement.status, outputs) == ("plan_bad", ())
     assert re.search(
@@ -132,9 +187,7 @@ BAD = {
         "plan_bad",
         "did not end within 1 s at run_op|did not end within 1 s at hand_model_run",
     ),
-    "error": ("plan_bad", "run returned -3"),
     "stray": ("plan_bad", "wrote past the output buffer"),
-    "unstable": ("plan_bad", "outputs changed"),
     "bkpt": ("plan_bad", "breakpoint instruction that is not the firmware's end at"),
 }
 BODIES.setdefault("bkpt", '(void)op; __asm volatile("bkpt #3");')
@@ -157,39 +210,50 @@ def test_lockup_is_the_modules_fault(virtual):
     assert_free_and_fit(virtual)
 
 
-FAULTS = {
-    "nothing answers": ({"error_at": 1, "error_count": 1 << 30}, "no_target", True),
-    "busy": ({"is_busy": True}, "busy", False),
-    "corrupted after load": ({"corrupts": 0x100}, "load_failed", True),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_board_that_fails_its_ladder(virtual, fault, tmp_path):
-    faults, outcome, is_set_aside = FAULTS[fault]
+def test_a_board_that_fails_its_ladder(virtual, tmp_path):
     switched = tmp_path / "power was switched"
-    virtual.break_board("a", **faults)
+    virtual.break_board("a", error_at=1, error_count=1 << 30)
     virtual.change("a", power_command=["touch", str(switched)])
     measurement, outputs = measure(virtual.boards)
     assert (measurement.status, measurement.cycles, outputs) == ("rig_bad", [], ())
-    assert measurement.evidence["outcome"] == outcome
-    assert [attempt["outcome"] for attempt in measurement.evidence["attempts"]] == [outcome] * 4
+    assert measurement.evidence["outcome"] == "no_target"
+    outcomes = [attempt["outcome"] for attempt in measurement.evidence["attempts"]]
+    assert outcomes == ["no_target"] * len(LADDER)
     assert switched.exists()
     state = BoardState(load_boards(virtual.boards)["a"].probe_id)
     assert state.holder() is None
+    assert state.quarantine() is not None
+    again, _ = measure(virtual.boards)
+    assert (again.status, again.evidence["outcome"]) == ("rig_bad", "quarantined")
+
+
+FAULTS = {
+    "busy": ({"is_busy": True}, False),
+    "load_failed": ({"corrupts": 0x100}, True),
+}
+
+
+@pytest.mark.usefixtures("one_attempt")
+@pytest.mark.parametrize("outcome", FAULTS)
+def test_boards_that_cannot_be_loaded(virtual, outcome):
+    faults, is_set_aside = FAULTS[outcome]
+    virtual.break_board("a", **faults)
+    measurement, outputs = measure(virtual.boards)
+    assert (measurement.status, measurement.cycles, outputs) == ("rig_bad", [], ())
+    assert measurement.evidence["outcome"] == outcome
+    state = BoardState(load_boards(virtual.boards)["a"].probe_id)
+    assert state.holder() is None
     assert (state.quarantine() is not None) == is_set_aside
-    if is_set_aside:
-        again, _ = measure(virtual.boards)
-        assert (again.status, again.evidence["outcome"]) == ("rig_bad", "quarantined")
-        state.release()
 
 
+@pytest.mark.usefixtures("one_attempt")
 def test_no_probe(virtual):
     virtual.change("a", probe="virtual:b", retry_wait_s=0.0)
     measurement, _ = measure(virtual.boards)
     assert (measurement.status, measurement.evidence["outcome"]) == ("rig_bad", "no_probe")
 
 
+@pytest.mark.usefixtures("one_attempt")
 def test_wrong_core_is_never_loaded(virtual):
     entries = virtual.virtual.read_text().replace("mps2-an386", "mps3-an547")
     virtual.virtual.write_text(entries)
@@ -216,7 +280,8 @@ def test_garbage_result_is_unknown(virtual):
     assert "cannot be read" in measurement.reason
 
 
-def test_a_hanging_probe_ends_at_the_deadline(virtual):
+def test_a_hanging_probe_ends_at_the_deadline(virtual_process):
+    virtual = virtual_process
     virtual.break_board("a", hangs_at=30, sessions="first")
     virtual.change("a", connect_timeout_s=10.0)
     measurement, _ = measure(virtual.boards, settings=replace(SETTINGS, timeout_s=2))
@@ -319,6 +384,7 @@ def test_boards_of_a_pool_must_count_the_same(tmp_path, monkeypatch):
     assert slow.identity().digest() != fast.identity().digest()
 
 
+@pytest.mark.usefixtures("one_attempt")
 def test_setup_is_written_before_the_image(virtual):
     """Where nothing is, so that it shows: the session ends before anything is loaded."""
     virtual.change("a", setup=[{"address": 0x9000_0000, "value": 1}])
