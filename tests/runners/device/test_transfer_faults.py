@@ -23,7 +23,7 @@ from runners.device.job import read_job, to_json
 from runners.measurement import Stimulus
 
 PLATFORM = "apollo4p_evb"
-POSITIONS = 85
+POSITIONS = 100
 """Connecting takes 81 transfers."""
 BEFORE_RUNNING = {"no_target", "no_probe", "wrong_target", "load_failed", "not_started"}
 
