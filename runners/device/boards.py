@@ -16,6 +16,7 @@ from helia_aot.config.problems import Place, problems_of
 from helia_aot.config.yaml_file import YamlFile, read_yaml_file
 from helia_aot.errors import ConfigError, HeliaError, Problem
 from helia_aot.platforms.registry import load_platform
+from runners.kernel_library import KernelLibrary
 from runners.layout import ImageLayout, Region, plan_layout
 
 if TYPE_CHECKING:
@@ -102,6 +103,11 @@ class Board(StrictModel):
     setup: list[RegisterWrite] = Field(
         default_factory=list, description="Words written after reset, before the image is loaded"
     )
+    kernels: Literal["bundled"] | KernelLibrary = Field(
+        "bundled",
+        description="Kernel library that images for this board link: the bundled one, or yours, for "
+        "modules with module.kernels external; runner.kernels of a campaign says the same for all boards",
+    )
     power_command: list[str] = Field(
         default_factory=list, description="Command that switches the board off and on, for recovery"
     )
@@ -159,6 +165,7 @@ class Board(StrictModel):
                 "setup",
             },
         )
+        parts["kernels"] = _library_name(self.kernels)
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -172,7 +179,7 @@ def load_boards(path: Path) -> Mapping[str, Board]:
     """Reads a board file.
 
     Args:
-        path: The file; a relative ``pack`` is looked up beside it.
+        path: The file; a relative ``pack``, and relative paths of ``kernels``, are looked up beside it.
 
     Returns:
         The boards by name, in the order of the file.
@@ -193,17 +200,33 @@ def load_boards(path: Path) -> Mapping[str, Board]:
         raise ConfigError(
             "The board file is not valid.", problems_of(error, BoardFile, place)
         ) from error
-    boards = {name: _with_pack_beside(board, path.parent) for name, board in boards.items()}
+    boards = {name: _with_files_beside(board, path.parent) for name, board in boards.items()}
     problems = [problem for name in boards for problem in _problems(name, boards, file)]
     if problems:
         raise ConfigError("The board file is not valid.", problems)
     return boards
 
 
-def _with_pack_beside(board: Board, folder: Path) -> Board:
-    if board.pack is None:
-        return board
-    return board.model_copy(update={"pack": (folder / board.pack).resolve()})
+def _with_files_beside(board: Board, folder: Path) -> Board:
+    changes: dict[str, object] = {}
+    if board.pack is not None:
+        changes["pack"] = (folder / board.pack).resolve()
+    if board.kernels != "bundled":
+        library = board.kernels
+        changes["kernels"] = library.model_copy(
+            update={
+                "includes": [(folder / path).resolve() for path in library.includes],
+                "sources": [(folder / path).resolve() for path in library.sources],
+                "archive": None
+                if library.archive is None
+                else (folder / library.archive).resolve(),
+            }
+        )
+    return board.model_copy(update=changes)
+
+
+def _library_name(kernels: Literal["bundled"] | KernelLibrary) -> str:
+    return kernels if kernels == "bundled" else f"{kernels.dialect} {kernels.version}"
 
 
 def _problems(name: str, boards: Mapping[str, Board], file: YamlFile) -> list[Problem]:

@@ -78,11 +78,11 @@ class DeviceRunner:
             platform: What modules are converted for.
             boards: The board file. Boards of other platforms are left alone.
             clock_mhz: Takes only boards with this core clock; None takes all.
-            kernels: A kernel library to link in place of the bundled one.
+            kernels: A kernel library to link in place of the one that the boards name.
 
         Raises:
             ConfigError: If the board file is not valid.
-            RunnerError: If it has no such board, or boards that would not count the same.
+            RunnerError: If it has no such board, boards that would not count the same, or another kernel library.
             ToolchainError: If the compiler or pyOCD is missing.
         """
         self._platform = platform
@@ -94,7 +94,8 @@ class DeviceRunner:
         self._counts_ticks = os.environ.get(TICKS_VARIABLE) == "1"
         defines = ("HELIA_DEVICE", *(("HELIA_COUNT_TIMER_TICKS",) if self._counts_ticks else ()))
         self._layout = self._board.layout(platform)
-        self._library = None if kernels is None else read_library(kernels)
+        library = library_of(self._board, kernels)
+        self._library = None if library is None else read_library(library)
         options = BuildOptions(defines, self._library)
         self._builder = Builder(
             self._compiler, platform.core, self._layout, "done_device.c", options
@@ -313,6 +314,23 @@ def _ok_measurement(
         operator_cycles=operators,
         outputs_sha256=outputs_sha256(outputs),
     )
+
+
+def library_of(board: Board, asked: KernelLibrary | None) -> KernelLibrary | None:
+    """Gives the user's library that images link: the one asked for, else the board's; None for the bundled one."""
+    own = None if board.kernels == "bundled" else board.kernels
+    if asked is not None and own is not None and asked != own:
+        raise RunnerError(
+            "The campaign and the board file name different kernel libraries.",
+            [
+                Problem(
+                    "runner.kernels",
+                    f"is {asked.dialect} {asked.version}; the boards have {own.dialect} {own.version}",
+                )
+            ],
+            next_step="name the library in one of them only",
+        )
+    return asked or own
 
 
 def _boards_of(

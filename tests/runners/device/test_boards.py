@@ -16,7 +16,10 @@ from helia_aot.errors import ConfigError
 from helia_aot.platforms.registry import load_platform
 from runners.device.board_state import BoardBusy, BoardState, wait_until
 from runners.device.boards import Board, load_boards
+from runners.device.device import library_of
 from runners.device.job import Outcome
+from runners.errors import RunnerError
+from runners.kernel_library import KernelLibrary
 
 PLATFORM = "apollo510_evb"
 
@@ -80,6 +83,30 @@ def test_contradictions_are_named(tmp_path, case):
     changes, reason = WRONG[case]
     with pytest.raises(ConfigError, match=reason):
         load_boards(write(tmp_path, a=entry(**changes)))
+
+
+def test_a_board_names_its_kernel_library(tmp_path, monkeypatch):
+    library = {
+        "dialect": "cmsis-nn",
+        "version": "7.0.0",
+        "includes": ["nn/Include"],
+        "archive": "nn.a",
+    }
+    path = write(tmp_path, a=entry("1", kernels=library), b=entry("2"))
+    monkeypatch.chdir("/")
+    boards = load_boards(path)
+    own = boards["a"].kernels
+    assert isinstance(own, KernelLibrary)
+    assert own.includes == [(tmp_path / "nn" / "Include").resolve()]
+    assert own.archive == (tmp_path / "nn.a").resolve()
+    assert boards["b"].kernels == "bundled"
+    assert boards["a"].rig_digest() != boards["b"].rig_digest()
+    assert library_of(boards["a"], None) == library_of(boards["a"], own) == own
+    assert library_of(boards["b"], own) == own
+    assert library_of(boards["b"], None) is None
+    other = own.model_copy(update={"version": "7.1.0"})
+    with pytest.raises(RunnerError, match="different kernel libraries"):
+        library_of(boards["a"], other)
 
 
 def test_two_boards_with_one_probe_are_an_error(tmp_path):
