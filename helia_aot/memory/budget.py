@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from helia_aot.errors import BudgetError, Problem
 from helia_aot.ir.graph import Graph
@@ -40,9 +41,19 @@ def check_tensors(graph: Graph, memory_sizes: Mapping[str, int]) -> None:
 
 
 def check_capacities(
-    plan: MemoryPlan, requests: Sequence[TensorRequest], size_bytes: Mapping[str, int]
+    plan: MemoryPlan,
+    requests: Sequence[TensorRequest],
+    size_bytes: Mapping[str, int],
+    *,
+    read_only: Collection[str] = (),
 ) -> None:
     """Checks every memory against its capacity.
+
+    Args:
+        plan: Where everything is.
+        requests: The tensors.
+        size_bytes: What may be used of each memory.
+        read_only: Memories that hold constants alone; an error does not send other tensors there.
 
     Raises:
         BudgetError: At least one memory is too small. It names each such memory, the bytes needed
@@ -50,7 +61,7 @@ def check_capacities(
     """
     free = {memory: size - plan.memory_bytes(memory) for memory, size in size_bytes.items()}
     problems = [
-        _exceeded(memory, plan, requests, size_bytes[memory], free)
+        _exceeded(memory, plan, requests, size_bytes[memory], _Free(free, frozenset(read_only)))
         for memory in size_bytes
         if free[memory] < 0
     ]
@@ -59,12 +70,30 @@ def check_capacities(
         raise BudgetError("The module does not fit into its memories.", problems, overflow=overflow)
 
 
+@dataclass(frozen=True)
+class _Free:
+    """Bytes left in each memory, and which of them hold constants alone."""
+
+    left_bytes: Mapping[str, int]
+    read_only: frozenset[str]
+
+    def room(self, place: Allocation) -> dict[str, int]:
+        """Gives the memories that a tensor could move to, with what is free there."""
+        return {
+            memory: left
+            for memory, left in self.left_bytes.items()
+            if left >= place.size_bytes
+            and left > 0
+            and (place.role == "constant" or memory not in self.read_only)
+        }
+
+
 def _exceeded(
     memory: str,
     plan: MemoryPlan,
     requests: Sequence[TensorRequest],
     size_bytes: int,
-    free: Mapping[str, int],
+    free: _Free,
 ) -> Problem:
     arenas = [arena for arena in plan.arenas if memory in (arena.memory, arena.source_memory)]
     parts = ", ".join(
@@ -100,16 +129,13 @@ def contributors(
     return list(slots.values())
 
 
-def _remedy(places: Sequence[Allocation], free: Mapping[str, int]) -> str:
-    spare = {memory: left for memory, left in free.items() if left > 0}
-    movable = next(
-        (p for p in places if any(left >= p.size_bytes for left in spare.values())), None
-    )
+def _remedy(places: Sequence[Allocation], free: _Free) -> str:
+    movable = next((place for place in places if free.room(place)), None)
     if movable is None:
         return (
             "use a smaller model, or raise memory.constraints if they are below the target's sizes"
         )
-    room = ", ".join(f"{memory} ({left} bytes free)" for memory, left in spare.items())
+    room = ", ".join(f"{memory} ({left} bytes free)" for memory, left in free.room(movable).items())
     return (
         f"move tensors such as {movable.id} with memory.tensors to {room}, or use a smaller model"
     )

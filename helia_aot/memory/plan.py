@@ -75,7 +75,7 @@ def plan_memory(
         _allocations(requests, static, scratch, slots),
         has_spilled_scratch=is_bound,
     )
-    check_capacities(plan, requests, target.size_bytes)
+    check_capacities(plan, requests, target.size_bytes, read_only=target.read_only)
     verify_plan(
         plan,
         requests,

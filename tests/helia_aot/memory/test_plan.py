@@ -299,6 +299,17 @@ def test_every_memory_that_is_too_small_is_reported() -> None:
     assert "sram (1000 bytes free)" in dtcm.next_step
 
 
+def test_only_constants_are_sent_to_memories_that_cannot_be_written() -> None:
+    requests = [
+        TensorRequest("0", "scratch", 300, 0, 1, memory="dtcm"),
+        constant("c", bytes(200), memory="dtcm"),
+    ]
+    with pytest.raises(BudgetError) as caught:
+        plan(requests, memories={"dtcm": 320, "sram": 10, "mram": 4000})
+    (problem,) = caught.value.problems
+    assert problem.next_step.startswith("move tensors such as c with memory.tensors to mram")
+
+
 def test_budget_error_counts_what_fits_nowhere() -> None:
     with pytest.raises(BudgetError) as caught:
         plan([TensorRequest("0", "scratch", 300)], memories={"dtcm": 64, "sram": 128, "mram": 128})
