@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog, nnls
 
-from helia_aot.kernels.manifest import sources_for
 from helia_aot.optimization.budgets import MEMORY_SUFFIX
 from helia_aot.optimization.storage import ModuleStorage, OperatorStorage
 from optimizer.additive import Site
@@ -59,11 +58,6 @@ class _Row:
 
     def limit(self, most: float, shared: Sequence[SharedCost] = ()) -> Limit:
         return Limit(self.costs, most - self.fixed, shared)
-
-
-@cache
-def _code_files(entry: str) -> tuple[str, ...]:
-    return tuple(name for name in sources_for([entry]) if name.endswith(".c"))
 
 
 @dataclass(frozen=True)
@@ -371,10 +365,7 @@ class Footprint:
 
     @cached_property
     def _users(self) -> dict[str, frozenset[tuple[int, int]]]:
-        """The choices that need a file of the kernel library, or a copy of an entry, which not every plan has.
-
-        Files are linked once, whatever number of entries needs them.
-        """
+        """The choices that need the code of a kernel entry, or a copy of it, which not every plan has."""
         users: dict[str, set[tuple[int, int]]] = {}
         always: set[str] = set()
         for operator in self._storage.operators if self._storage is not None else ():
@@ -388,14 +379,13 @@ class Footprint:
                         value not in (None, variant.knobs[name]) for name, value in wanted.items()
                     ):
                         continue
-                    parts = _code_files(variant.entry)
+                    code = variant.entry
                     if variant.has_own_code:
-                        parts = (f"{variant.entry} of {operator.operator_id}",)
-                    for part in parts:
-                        if site is None:
-                            always.add(part)
-                        else:
-                            users.setdefault(part, set()).add((site, index))
+                        code = f"{variant.entry} of {operator.operator_id}"
+                    if site is None:
+                        always.add(code)
+                    else:
+                        users.setdefault(code, set()).add((site, index))
         return {
             entry: frozenset(choices) for entry, choices in users.items() if entry not in always
         }
