@@ -22,8 +22,8 @@ from synthetic_campaign import SilentProgress, synthetic_identity
 
 from helia_aot.optimization.plan import OptimizationPlan
 from helia_aot.optimization.storage import ModuleStorage, OperatorStorage, OperatorVariant
-from optimizer.campaign import decide
 from optimizer.config import CampaignConfig
+from optimizer.decision import decide
 from optimizer.evaluate import Finished, TrialJob
 from optimizer.profile import Profile, record_outcomes
 from optimizer.samplers import SamplerName
