@@ -17,7 +17,7 @@ SOURCES = Path(manifest.__file__).parent / "src"
 
 COMPILERS = {
     "host": ["cc"],
-    "m55": ["arm-none-eabi-gcc", "-O2", "-mcpu=cortex-m55", "-mfloat-abi=hard", "-mthumb"],
+    "m55": ["arm-none-eabi-gcc", "-O1", "-mcpu=cortex-m55", "-mfloat-abi=hard", "-mthumb"],
 }
 
 
