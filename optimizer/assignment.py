@@ -142,14 +142,15 @@ def _first_allowed(costs: Costs, excluded: Sequence[Choices]) -> Assignment | No
 
 @contextmanager
 def _own_output() -> Iterator[None]:
-    """Sends what the solver prints by itself to standard error; standard output belongs to results."""
+    """Drops what the solver prints by itself: remarks for its developers, into the midst of our results."""
     sys.stdout.flush()
     try:
         kept = os.dup(1)
     except OSError:  # there is no standard output
         yield
         return
-    os.dup2(2, 1)
+    with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 (a descriptor is all that is needed)
+        os.dup2(nowhere.fileno(), 1)
     try:
         yield
     finally:
