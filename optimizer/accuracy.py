@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from helia_aot.codegen.module import ModuleTensor
 from helia_aot.config.base import StrictModel
@@ -130,6 +130,12 @@ class AccuracyConfig(StrictModel):
         if self.needs_labels and self.samples is None:
             raise ValueError(f"metric {self.metric} needs labels; name a file under samples")
         return self
+
+    def without_folder(self) -> dict[str, JsonValue]:
+        """Gives the settings with the samples' file by its name alone."""
+        tree: dict[str, JsonValue] = self.model_dump(mode="json")
+        tree["samples"] = None if self.samples is None else self.samples.name
+        return tree
 
     @property
     def needs_labels(self) -> bool:

@@ -316,6 +316,7 @@ def _run(
             convert=rebuild_settings(config.limited_convert),
             runner=config.runner.model_dump(mode="json"),
             module_sha256=module_sha256(written.module),
+            accuracy=None if config.accuracy is None else config.accuracy.without_folder(),
         ),
         space=space,
     )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -11,19 +12,20 @@ from helia_aot.api import Conversion, convert
 from helia_aot.config.base import StrictModel
 from helia_aot.optimization.read import read_plan
 from helia_aot.version import __version__
+from optimizer.accuracy import AccuracyConfig, Outputs, Samples, judge, load_samples
 from optimizer.compiler import compiler_sha256
 from optimizer.config import RunnerConfig
 from optimizer.errors import CampaignError
 from optimizer.evaluate import RunnerFactory, without_budget
-from optimizer.identity import module_sha256
+from optimizer.identity import inputs_sha256, module_sha256
 from optimizer.quantities import counts_time, excesses, fits
 from optimizer.reproduce import rebuilt_config
 from optimizer.verdict import compare
-from results.evidence import Comparison, Evidence, read_evidence, text_sha256
+from results.evidence import Comparison, Evidence, Rebuild, read_evidence, text_sha256
 from results.ledger import identity_changes
 from runners.base import MeasureSettings, Runner
 from runners.measure import random_stimulus
-from runners.measurement import Measurement, outputs_sha256
+from runners.measurement import Measurement
 from runners.registry import create_runner
 from search_spaces.plans import knob_key, plan_key
 
@@ -110,6 +112,7 @@ class _Verification:
             boards=settings.boards,
             kernels=settings.kernels,
         )
+        self._accuracy = _accuracy(self._rebuild, plan_path)
         self._checks: list[VerifyCheck] = []
 
     def report(self) -> VerifyReport:
@@ -171,9 +174,13 @@ class _Verification:
         """Measures the plan; against ``auto`` in turns, unless it is the same plan."""
         auto = convert(without_budget(self._config))
         stimulus = random_stimulus(conversion.module.inputs)
+        module = conversion.module
+        samples = (
+            load_samples(self._accuracy, module.inputs, module.outputs) if self._accuracy else None
+        )
         self._equal(
             "stimulus",
-            outputs_sha256(stimulus.inputs),
+            inputs_sha256(stimulus, samples),
             self._evidence.identity.stimulus_sha256,
             must=True,
         )
@@ -187,10 +194,34 @@ class _Verification:
                 plans.append(found)
             return found
 
-        if self._evidence.is_auto or not self._claims_speed:
-            return None, measure(True, 0)
-        comparison = compare(self._evidence.plan_key, measure)
-        return comparison, plans[-1] if plans else measure(True, 0)
+        comparison = None
+        if not self._evidence.is_auto and self._claims_speed:
+            comparison = compare(self._evidence.plan_key, measure)
+        measurement = plans[-1] if plans else measure(True, 0)
+        if samples is not None and measurement.status == "ok":
+            measurement = self._judged(measurement, (auto, conversion), runner, samples)
+        return comparison, measurement
+
+    def _judged(
+        self,
+        measurement: Measurement,
+        pair: tuple[Conversion, Conversion],
+        runner: Runner,
+        samples: Samples,
+    ) -> Measurement:
+        """Gives the measurement with the errors of the plan, as the campaign judged them."""
+        assert self._accuracy is not None
+        once = replace(self._settings, warmups=0, repeats=1, per_operator=False)
+        found: list[list[Outputs]] = []
+        for conversion in pair:
+            results = [runner.measure(conversion, item, once) for item in samples.stimuli]
+            failed = [r.measurement for r in results if r.measurement.status != "ok"]
+            if failed:
+                return failed[0]
+            found.append([result.outputs for result in results])
+        auto, plan = found
+        errors = judge(self._accuracy, plan, samples.outputs or auto, auto, samples.labels)
+        return measurement.model_copy(update={"errors": errors})
 
     def _check_measurement(
         self, measurement: Measurement, comparison: Comparison | None, *, is_same: bool
@@ -247,6 +278,17 @@ class _Verification:
             for repetitions in (item.finalist_cycles, item.baseline_cycles)
         ]
         return max((max(values) - min(values) for values in cycles if values), default=0)
+
+
+def _accuracy(rebuild: Rebuild, plan_path: Path) -> AccuracyConfig | None:
+    if rebuild.accuracy is None:
+        return None
+    tree = dict(rebuild.accuracy)
+    name = tree.get("samples")
+    if isinstance(name, str):
+        beside = plan_path.parent / name
+        tree["samples"] = str(beside if beside.is_file() else Path(name))
+    return AccuracyConfig.model_validate(tree)
 
 
 def _find_model(plan_path: Path, name: str) -> Path:

@@ -216,11 +216,13 @@ class Rebuild(StrictModel):
         convert: Settings of the conversion, without locations of files.
         runner: Settings of the runner.
         module_sha256: SHA-256 over the files of the generated module.
+        accuracy: How errors were judged, the file of samples by its name alone; None where they were not.
     """
 
     convert: dict[str, JsonValue]
     runner: dict[str, JsonValue]
     module_sha256: str
+    accuracy: dict[str, JsonValue] | None = None
 
 
 class Evidence(StrictModel):

@@ -18,6 +18,7 @@ from helia_aot.errors import ConfigError
 from helia_aot.optimization.read import read_plan
 from optimizer.campaign import run_campaign
 from optimizer.config import CampaignConfig, load_campaign_config
+from optimizer.verify import verify_plan
 from results.evidence import Evidence, read_evidence
 
 
@@ -69,6 +70,9 @@ def test_an_approximate_plan_wins_within_its_limit(model: Path, tmp_path: Path) 
     plan = read_plan(tmp_path / "aot_plan.json")
     choices = [op.knobs["accumulation"] for op in plan.operators if "accumulation" in op.knobs]
     assert any(choice.value == "fast" and choice.approximate for choice in choices)
+    report = verify_plan(tmp_path / "aot_plan.json", model_path=model)
+    assert report.holds, report.checks
+    assert [check.status for check in report.checks if check.name == "limits"] == ["ok"]
 
 
 @pytest.mark.usefixtures("tools")
