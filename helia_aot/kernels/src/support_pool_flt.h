@@ -49,4 +49,39 @@ static inline helia_nn_window helia_nn_window_at(const helia_nn_pool_params *par
     };
 }
 
+/* Reduces the inputs of one window for all channels. */
+typedef void (*helia_nn_window_reducer)(const helia_nn_window *window,
+                                        int32_t channels,
+                                        helia_nn_activation activation,
+                                        helia_nn_real *output);
+
+/* Reduces every window of every batch; ARM_CMSIS_NN_ARG_ERROR where one would hold no input. */
+static inline arm_cmsis_nn_status helia_nn_pool(const helia_nn_pool_params *params,
+                                                const cmsis_nn_dims *input_dims,
+                                                const helia_nn_real *input,
+                                                const cmsis_nn_dims *filter_dims,
+                                                const cmsis_nn_dims *output_dims,
+                                                helia_nn_real *output,
+                                                helia_nn_window_reducer reduce)
+{
+    if (!helia_nn_windows_rule(params, input_dims, filter_dims, output_dims))
+    {
+        return ARM_CMSIS_NN_ARG_ERROR;
+    }
+    for (int32_t batch = 0; batch < output_dims->n; batch++)
+    {
+        for (int32_t y = 0; y < output_dims->h; y++)
+        {
+            for (int32_t x = 0; x < output_dims->w; x++)
+            {
+                const helia_nn_window window = helia_nn_window_at(params, input_dims, input, filter_dims, y, x);
+                reduce(&window, output_dims->c, params->activation, output);
+                output += output_dims->c;
+            }
+        }
+        input += input_dims->h * input_dims->w * input_dims->c;
+    }
+    return ARM_CMSIS_NN_SUCCESS;
+}
+
 #endif /* HELIA_NN_SUPPORT_POOL_FLT_H */
