@@ -75,7 +75,9 @@ def write_campaign(model: Path, platform: str, path: Path) -> Path:
     """
     if not model.is_file():
         raise ConfigError(
-            "The campaign cannot be made.", [Problem(str(model), "there is no such model")]
+            "The campaign cannot be made.",
+            [Problem(str(model), "there is no such model")],
+            next_step="give the path of a .tflite file",
         )
     text = campaign_text(model, platform)
     try:

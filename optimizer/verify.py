@@ -10,6 +10,7 @@ from typing import Literal
 
 from helia_aot.api import Conversion, convert
 from helia_aot.config.base import StrictModel
+from helia_aot.optimization.plan import OptimizationPlan
 from helia_aot.optimization.read import read_plan
 from helia_aot.version import __version__
 from optimizer.accuracy import AccuracyConfig, Outputs, Samples, judge, load_samples
@@ -76,16 +77,19 @@ def verify_plan(
 
     Raises:
         CampaignError: Evidence or model is missing or damaged.
+        PlanError: The plan is missing or damaged.
         HeliaError: What converting with the plan raises: another model, an unknown operator or value.
     """
+    plan = read_plan(plan_path)  # first, so that a mistyped path is named as it is
     evidence = read_evidence(plan_path.parent)
-    return _Verification(plan_path, evidence, model_path, runner_factory).report()
+    return _Verification(plan_path, plan, evidence, model_path, runner_factory).report()
 
 
 class _Verification:
     def __init__(
         self,
         plan_path: Path,
+        plan: OptimizationPlan,
         evidence: Evidence,
         model_path: Path | None,
         runner_factory: RunnerFactory | None,
@@ -98,7 +102,7 @@ class _Verification:
         self._evidence = evidence
         self._rebuild = evidence.rebuild
         self._plan_path = plan_path
-        self._plan = read_plan(plan_path)
+        self._plan = plan
         model = model_path or _find_model(plan_path, self._plan.model.file)
         self._config = rebuilt_config(self._rebuild, model)
         settings = RunnerConfig.model_validate(self._rebuild.runner)

@@ -15,7 +15,7 @@ from double_runner import PriceList
 from synthetic_campaign import SilentProgress
 from typer.testing import CliRunner
 
-from helia_aot.errors import ConfigError, HeliaError
+from helia_aot.errors import ConfigError, HeliaError, PlanError
 from optimizer.campaign import run_campaign
 from optimizer.cli import app
 from optimizer.config import CampaignConfig
@@ -99,6 +99,11 @@ def test_the_status_of_a_running_and_of_a_killed_campaign(tuned: Path, tmp_path:
 def test_a_folder_without_a_campaign_has_no_status(tmp_path: Path) -> None:
     with pytest.raises(CampaignError, match="holds no campaign"):
         campaign_status(tmp_path)
+
+
+def test_a_plan_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match=r"no_plan\.json"):
+        verify_plan(tmp_path / "no_plan.json")
 
 
 def test_a_true_claim_holds(tuned: Path, kept: Path, digits_model: Path) -> None:
