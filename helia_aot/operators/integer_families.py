@@ -27,6 +27,7 @@ from helia_aot.operators.movement import (
     Pad,
     Reshape,
     ResizeNearest,
+    Reverse,
     Slice,
     Split,
     StridedSlice,
@@ -37,6 +38,7 @@ from helia_aot.operators.pooling import Pooling
 from helia_aot.operators.quantization import Dequantize, Quantize
 from helia_aot.operators.reduction import ArgExtremum, Reduction
 from helia_aot.operators.resize import ResizeBilinear
+from helia_aot.operators.space_batch import SpaceBatch
 from helia_aot.operators.spec import OperatorFamily
 from helia_aot.operators.svdf import Svdf
 from helia_aot.operators.transpose_convolution import TransposeConvolution
@@ -52,6 +54,7 @@ UNTYPED: Final[Mapping[str, OperatorFamily]] = {
     "ARG_MAX": ArgExtremum("max"),
     "ARG_MIN": ArgExtremum("min"),
     "ASSIGN_VARIABLE": Variable(assigns=True),
+    "BATCH_TO_SPACE_ND": SpaceBatch(to_batch=False),
     "BROADCAST_TO": BroadcastTo(),
     "CAST": Cast(),
     "CONCATENATION": Concatenation(new_axis=False),
@@ -76,9 +79,11 @@ UNTYPED: Final[Mapping[str, OperatorFamily]] = {
     "READ_VARIABLE": Variable(assigns=False),
     "RESHAPE": Reshape(),
     "RESIZE_NEAREST_NEIGHBOR": ResizeNearest(),
+    "REVERSE_V2": Reverse(),
     "SELECT": Select(broadcasts=False),
     "SELECT_V2": Select(broadcasts=True),
     "SLICE": Slice(),
+    "SPACE_TO_BATCH_ND": SpaceBatch(to_batch=True),
     "SPACE_TO_DEPTH": Blocks(to_depth=True),
     "SPLIT": Split(data=1, axis=0, inputs=2),
     "SPLIT_V": Split(data=0, axis=2, inputs=3),

@@ -299,6 +299,36 @@ class Tile(Strided):
         return [axis for axis in axes if axis.extent != 1], 0
 
 
+class Reverse(Strided):
+    """The REVERSE_V2 family."""
+
+    counts = (2,)
+    constants: ClassVar[Mapping[int, str]] = {1: "axes"}
+    limits = f"the axes are a constant; {_ALIKE}"
+
+    def axes(self, graph: Graph, operator: Operator) -> tuple[list[Axis], int]:
+        """Gives each dimension, the reversed ones from their ends."""
+        source, output = self._ends(graph, operator)
+        rank = len(source.shape)
+        listed = numbers(graph.tensor(operator.inputs[1]))
+        reversed_axes = {axis + rank if axis < 0 else axis for axis in listed}
+        if len(reversed_axes) != len(listed) or not reversed_axes <= set(range(rank)):
+            raise ValueError(f"axes {listed} do not fit {rank} dimensions")
+        if output.shape != source.shape:
+            raise ValueError(
+                f"output has shape {list(output.shape)}; the operator gives {list(source.shape)}"
+            )
+        axes, start = [], 0
+        for axis, stride in enumerate(element_strides(source.shape)):
+            size = source.shape[axis]
+            if axis in reversed_axes:
+                start += (size - 1) * stride
+                axes.append(Axis(size, -stride))
+            else:
+                axes.append(Axis(size, stride))
+        return axes, start
+
+
 class BroadcastTo(Strided):
     """The BROADCAST_TO family; the shape comes from the output tensor."""
 

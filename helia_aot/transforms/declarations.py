@@ -45,6 +45,10 @@ DECLARATIONS: Final = (
     TransformDeclaration(
         "remove_identities", "Operators whose output is their input are left out."
     ),
+    TransformDeclaration(
+        "fuse_dilation",
+        "A convolution between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND becomes a dilated one.",
+    ),
     TransformDeclaration("fuse_padding", "PAD becomes the padding of the layers that read it."),
     TransformDeclaration(
         "depthwise_to_convolution",

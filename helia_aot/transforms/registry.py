@@ -15,6 +15,7 @@ from helia_aot.transforms.fold_constants import fold_constants
 from helia_aot.transforms.fold_dequantize import fold_dequantize
 from helia_aot.transforms.fold_shapes import fold_shapes
 from helia_aot.transforms.fuse_activations import fuse_activations
+from helia_aot.transforms.fuse_dilation import fuse_dilation
 from helia_aot.transforms.fuse_padding import fuse_padding
 from helia_aot.transforms.remove_identities import remove_identities
 from helia_aot.transforms.resolve_variables import resolve_variables
@@ -28,6 +29,7 @@ _CODE: Final = (
     fold_dequantize,
     float_weights,
     remove_identities,
+    fuse_dilation,
     fuse_padding,
     depthwise_to_convolution,
     fuse_activations,

@@ -290,6 +290,13 @@ def movement(m: Layers) -> None:
             m.like(m.row, (2, 3, c)),
             ("BroadcastToOptions", {}),
         )
+    for axes in ([1], [1, 2], [-1]):
+        if not m.is_wide:
+            m.op(
+                "REVERSE_V2", [m.x, m.numbers(axes)], m.like(m.x, m.shape), ("ReverseV2Options", {})
+            )
+    if not m.is_wide:
+        space_batches(m)
     for size in ((h * 2, w * 2), (5, 3), (h, 9)):
         for corners, half in ((False, False), (True, False), (False, True)):
             options = {"AlignCorners": corners, "HalfPixelCenters": half}
@@ -307,6 +314,29 @@ def movement(m: Layers) -> None:
                     m.like(m.x, shape),
                     ("ResizeBilinearOptions", options),
                 )
+
+
+def space_batches(m: Layers) -> None:
+    """Zero point 0, because TFLite Micro pads with 0 whatever the zero point is."""
+    _, h, w, c = m.shape
+    plain = m.exact(m.shape, m.dtype, 0.03, 0)
+    m.op("QUANTIZE", [m.x], plain, ("QuantizeOptions", {}))
+    row = m.like(plain, (1, h * w, c))
+    m.op("RESHAPE", [plain, m.numbers([1, h * w, c])], row, ("ReshapeOptions", {}))
+    for source, block, margins in (
+        (plain, (2, 2), [[0, h % 2], [w % 2, 0]]),
+        (plain, (1, 3), [[2, 1], [1, 2 + -w % 3]]),
+        (row, (3,), [[-h * w % 3, 0]]),
+    ):
+        n, *extents, c = m.model.tensors[source].shape
+        places = [
+            (size + sum(ends)) // b for size, ends, b in zip(extents, margins, block, strict=True)
+        ]
+        cut = m.like(plain, (n * int(np.prod(block)), *places, c))
+        constants = [m.numbers(block), m.numbers(margins)]
+        m.op("SPACE_TO_BATCH_ND", [source, *constants], cut, ("SpaceToBatchNDOptions", {}))
+        whole = m.like(plain, (n, *extents, c))
+        m.op("BATCH_TO_SPACE_ND", [cut, *constants], whole, ("BatchToSpaceNDOptions", {}))
 
 
 def reductions(m: Layers) -> None:

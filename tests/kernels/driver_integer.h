@@ -262,6 +262,24 @@ static int32_t run_helia_nn_gather(const call_t *call)
     return helia_nn_gather(call->blobs[0], call->blobs[1], p[0], p[1], p[2], p[3], p[4], call->output);
 }
 
+/* Images to places of blocks: 8 extents (input, output), block, padding (height, width), pixel bytes, fill. Blobs: input. */
+static int32_t run_helia_nn_space_to_batch(const call_t *call)
+{
+    const int32_t *p = call->params;
+    const cmsis_nn_dims input = dims_at(call, 0), output = dims_at(call, 4);
+    const cmsis_nn_tile block = {.h = p[8], .w = p[9]}, padding = {.h = p[10], .w = p[11]};
+    return helia_nn_space_to_batch(call->blobs[0], &input, &block, &padding, p[12], p[13], call->output, &output);
+}
+
+/* Places of blocks to images: 8 extents (input, output), block, crop (height, width), pixel bytes. Blobs: input. */
+static int32_t run_helia_nn_batch_to_space(const call_t *call)
+{
+    const int32_t *p = call->params;
+    const cmsis_nn_dims input = dims_at(call, 0), output = dims_at(call, 4);
+    const cmsis_nn_tile block = {.h = p[8], .w = p[9]}, crop = {.h = p[10], .w = p[11]};
+    return helia_nn_batch_to_space(call->blobs[0], &input, &block, &crop, p[12], call->output, &output);
+}
+
 /* Fill: bytes, pattern, pattern bytes. */
 static int32_t run_helia_nn_fill_pattern(const call_t *call)
 {
@@ -384,6 +402,7 @@ SVDF_ADAPTER(s16, int16_t)
         ENTRY(helia_nn_dequantize_u8_f32), ENTRY(arm_requantize_s8_s8), ENTRY(arm_requantize_s16_s16),                        \
         ENTRY(helia_nn_requantize_mixed), ENTRY(helia_nn_cast), ENTRY(helia_nn_copy_strided), ENTRY(helia_nn_copy_mapped),    \
         ENTRY(helia_nn_concatenate), ENTRY(helia_nn_split), ENTRY(helia_nn_gather), ENTRY(helia_nn_fill_pattern),                     \
+        ENTRY(helia_nn_space_to_batch), ENTRY(helia_nn_batch_to_space),                                                          \
         ENTRY(helia_nn_resize_bilinear_s8), ENTRY(helia_nn_reduce_sum_s8), ENTRY(helia_nn_reduce_sum_s16),                    \
         ENTRY(helia_nn_reduce_extremum_s8), ENTRY(helia_nn_reduce_extremum_s16), ENTRY(arm_argmax_s8), ENTRY(arm_argmax_s16), \
         ENTRY(arm_argmin_s8), ENTRY(arm_argmin_s16), ENTRY(arm_convolve_s16), ENTRY(arm_depthwise_conv_s16),                  \

@@ -317,6 +317,31 @@ def movements():
         yield Case("helia_nn_fill_pattern", [13 * size, fill, size], [], 13 * size), repeated
 
 
+def space_batches():
+    rng = np.random.default_rng(16)
+    for n, block, above, below in (
+        (1, (2, 2), (0, 0), (0, 0)),
+        (2, (3, 1), (1, 0), (2, 0)),
+        (1, (1, 3), (0, 4), (0, 1)),
+        (3, (2, 4), (3, 1), (1, 3)),
+    ):
+        for size in (1, 2, 5):
+            places = (4, 3)
+            whole = [p * b for p, b in zip(places, block, strict=True)]
+            inner = [w - a - b for w, a, b in zip(whole, above, below, strict=True)]
+            x = rng.integers(0, 256, (n, *inner, size)).astype(np.uint8)
+            padded = np.pad(
+                x, ((0, 0), *zip(above, below, strict=True), (0, 0)), constant_values=249
+            )
+            cut = padded.reshape(n, places[0], block[0], places[1], block[1], size)
+            cut = np.ascontiguousarray(cut.transpose(2, 4, 0, 1, 3, 5).reshape(-1, *places, size))
+            ends = [*x.shape[:3], 1, *cut.shape[:3], 1]
+            params = [*ends, *block, *above, size, 249 - 256]
+            yield Case("helia_nn_space_to_batch", params, [x], cut.size), cut
+            params = [*ends[4:], *ends[:4], *block, *above, size]
+            yield Case("helia_nn_batch_to_space", params, [cut], x.size), x
+
+
 def reductions():
     rng = np.random.default_rng(7)
     for dtype, end in ENDS.items():
@@ -592,6 +617,7 @@ GROUPS = (
     conversions,
     casts,
     movements,
+    space_batches,
     reductions,
     layers_s16,
     narrow_layers_s16,
@@ -624,6 +650,9 @@ def test_arguments_outside_the_rules_are_refused(target):
             Case("helia_nn_gather", [1, 1, 4, 2, 1], [x, np.array([1, 4], np.int32)], 2),
             Case("helia_nn_gather", [1, 1, 4, 2, 1], [x, np.array([-1, 0], np.int32)], 2),
             Case("helia_nn_fill_pattern", [3, 0, 3], [], 3),
+            Case("helia_nn_space_to_batch", [1, 2, 2, 1, 3, 1, 1, 1, 2, 2, 0, 0, 1, 0], [x], 3),
+            Case("helia_nn_batch_to_space", [4, 1, 1, 1, 1, 2, 2, 1, 2, 2, 1, 0, 1], [x], 4),
+            Case("helia_nn_batch_to_space", [3, 1, 1, 1, 1, 2, 2, 1, 2, 2, 0, 0, 1], [x], 4),
             Case("helia_nn_cast", [9, 0, 1], [x], 4),
             Case("helia_nn_requantize_mixed", [8, 24, 1, 1 << 30, 1, 0, 0], [x], 4),
             Case("arm_argmax_s8", [1, 1, 1, 4, 4], [x], 4),
@@ -653,6 +682,8 @@ def test_every_entry_has_a_case():
         "gather",
         "pattern",
         "cast",
+        "_to_batch",
+        "_to_space",
     )
     ours = {
         e for e in public_entries() if e.startswith(("arm_", "helia_nn_")) and e.endswith(suffixes)

@@ -1034,6 +1034,34 @@ arm_cmsis_nn_status helia_nn_gather(const void *input,
                                     void *output);
 
 /**
+ * Cuts images, padded with bytes `fill` above and on the left as far as `padding` says and otherwise as far as the output
+ * asks, into blocks; each place of a block becomes an image of the batch. Channels of the dimensions are not looked at.
+ *
+ * Rule: `output_dims->n` is the number of images times the places of a block.
+ */
+arm_cmsis_nn_status helia_nn_space_to_batch(const void *input,
+                                            const cmsis_nn_dims *input_dims,
+                                            const cmsis_nn_tile *block,
+                                            const cmsis_nn_tile *padding,
+                                            const int32_t pixel_bytes,
+                                            const int32_t fill,
+                                            void *output,
+                                            const cmsis_nn_dims *output_dims);
+
+/**
+ * Puts images together from blocks, without `crop` rows above and columns on the left, and as far as the output goes.
+ *
+ * Rule: `input_dims->n` is the number of images times the places of a block.
+ */
+arm_cmsis_nn_status helia_nn_batch_to_space(const void *input,
+                                            const cmsis_nn_dims *input_dims,
+                                            const cmsis_nn_tile *block,
+                                            const cmsis_nn_tile *crop,
+                                            const int32_t pixel_bytes,
+                                            void *output,
+                                            const cmsis_nn_dims *output_dims);
+
+/**
  * Resizes images.
  *
  * @param rows    For each output row the input rows above and below it and the weight of the lower one in 1/1024.
