@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -55,13 +58,41 @@ def build_module(conversion: Conversion, folder: Path) -> Path:
     module = write_module(conversion, folder / conversion.module.name)
     main = folder / "main.c"
     main.write_text(HOST_PROGRAM.format(p=conversion.module.prefix))
-    sources = sorted(module.glob("src/*.c")) + sorted(module.glob("kernels/src/*.c"))
+    command = [host_compiler(), *STRICT, f"-I{module}/includes-api"]
+    sources = map(str, sorted(module.glob("src/*.c")))
+    kernels = map(str, kernel_objects(module))
+    program = folder / "program"
+    subprocess.run([*command, *sources, *kernels, str(main), "-o", str(program)], check=True)
+    return program
+
+
+def host_compiler() -> str:
+    """Gives the host's C compiler."""
     compiler = shutil.which("cc")
     assert compiler, "a host C compiler is needed"
-    program = folder / "program"
-    command = [compiler, *STRICT, f"-I{module}/includes-api", *map(str, sources), str(main)]
-    subprocess.run([*command, "-o", str(program)], check=True)
-    return program
+    return compiler
+
+
+def kernel_objects(module: Path) -> list[Path]:
+    """Gives the kernels of a written module, each compiled once for the same text, headers and prefix."""
+    headers = sorted((module / "kernels").rglob("*.h"))
+    common = hashlib.sha256("\0".join((*STRICT, *(path.name for path in headers))).encode())
+    for path in headers:
+        common.update(path.read_bytes())
+    folder = Path(tempfile.gettempdir()) / f"helia-module-tests-{os.getuid()}"
+    folder.mkdir(exist_ok=True)
+    objects = []
+    for source in sorted(module.glob("kernels/src/*.c")):
+        digest = common.copy()
+        digest.update(source.name.encode() + source.read_bytes())
+        unit = folder / f"{digest.hexdigest()[:32]}.o"
+        if not unit.exists():
+            partial = unit.with_suffix(f".{os.getpid()}")
+            command = [host_compiler(), *STRICT, "-c", str(source), "-o", str(partial)]
+            subprocess.run(command, check=True)
+            partial.replace(unit)  # whole or not at all
+        objects.append(unit)
+    return objects
 
 
 def run_program(

@@ -76,7 +76,7 @@ TARGETS = {
         Target(
             "m4",
             _ARM,
-            ("-O3", "-mcpu=cortex-m4", "-mthumb"),
+            ("-O3", "-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard", "-mthumb"),
             "mps2-an386",
             "mps2_an386.ld",
             0x21000000,
@@ -137,7 +137,10 @@ def require(target: Target) -> None:
 
 
 def build(target: Target, extra_flags: Sequence[str] = ()) -> Path:
-    """Builds the driver with all kernel sources; built once for the same text and flags."""
+    """Builds the driver with all kernel sources; built once for the same text and flags.
+
+    The objects of all sources stay beside it, in ``objects``.
+    """
     sources = [HERE / "driver.c", *sorted((KERNELS / "src").glob("*.c"))]
     headers = sorted([*KERNELS.glob("*/*.h"), *HERE.glob("*.h"), *HERE.glob("*.ld")])
     command = [target.compiler, *target.flags, *WARNINGS, *extra_flags]
@@ -149,7 +152,7 @@ def build(target: Target, extra_flags: Sequence[str] = ()) -> Path:
     digest = hashlib.sha256("\0".join(command).encode())
     for path in (*sources, *headers):
         digest.update(path.name.encode() + path.read_bytes())
-    builds = Path(tempfile.gettempdir()) / f"helia-kernel-tests-{os.getuid()}"
+    builds = Path(tempfile.gettempdir()) / f"helia-kernel-builds-{os.getuid()}"
     program = builds / digest.hexdigest()[:24] / "driver.elf"
     if program.exists():
         return program
@@ -162,18 +165,19 @@ def build(target: Target, extra_flags: Sequence[str] = ()) -> Path:
 
 
 def _build(command: Sequence[str], sources: Sequence[Path], target: Target, program: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=program.parent) as scratch:
-        objects = [str(Path(scratch) / f"{source.stem}.o") for source in sources]
+    folder = program.parent / "objects"
+    folder.mkdir(exist_ok=True)
+    objects = [str(folder / f"{source.stem}.o") for source in sources]
 
-        def compile_source(source: Path, unit: str) -> None:
-            subprocess.run([*command, "-c", str(source), "-o", unit], check=True)
+    def compile_source(source: Path, unit: str) -> None:
+        subprocess.run([*command, "-c", str(source), "-o", unit], check=True)
 
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(compile_source, sources, objects))
-        link = ["-L", str(HERE), "-T", target.linker_script] if target.machine else []
-        partial = Path(scratch) / "driver.elf"
-        subprocess.run([*command, *objects, *link, "-o", str(partial)], check=True)
-        partial.replace(program)  # whole or not at all
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(compile_source, sources, objects))
+    link = ["-L", str(HERE), "-T", target.linker_script] if target.machine else []
+    partial = program.parent / "partial.elf"
+    subprocess.run([*command, *objects, *link, "-o", str(partial)], check=True)
+    partial.replace(program)  # whole or not at all
 
 
 def available_targets() -> list[str]:

@@ -7,44 +7,35 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from harness import TARGETS, build, require
 from required import missing
 
 from helia_aot.errors import InvariantError
 from helia_aot.kernels import manifest
 
-SOURCES = Path(manifest.__file__).parent / "src"
 
-
-COMPILERS = {
-    "host": ["cc"],
-    "m55": ["arm-none-eabi-gcc", "-O1", "-mcpu=cortex-m55", "-mfloat-abi=hard", "-mthumb"],
-}
-
-
-@pytest.fixture(scope="module", params=list(COMPILERS))
-def symbol_tables(request, tmp_path_factory):
+@pytest.fixture(scope="module", params=["host", "m55"])
+def symbol_tables(request):
     """(defined, undefined) external symbols of every source file, as the compiler sees them."""
-    command = COMPILERS[request.param]
-    nm = command[0].replace("gcc", "nm").replace("cc", "nm")
-    if shutil.which(command[0]) is None or shutil.which(nm) is None:
-        missing(f"{command[0]} or {nm} is not installed")
-    folder = tmp_path_factory.mktemp("objects")
+    target = TARGETS[request.param]
+    require(target)
+    folder = build(target).parent / "objects"
+    nm = target.compiler.replace("gcc", "nm").replace("cc", "nm")
+    if shutil.which(nm) is None:
+        missing(f"{nm} is not installed")
     names = [name for name in manifest.source_names() if name.endswith(".c")]
-    paths = [str(SOURCES / name) for name in names]
-    subprocess.run([*command, "-std=c11", "-c", *paths], cwd=folder, check=True)
+    objects = [str(Path(name).with_suffix(".o")) for name in names]
+    listing = subprocess.run(
+        [nm, "-gA", *objects], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout
+    pattern = r"^(\w+)\.o:[0-9a-f ]*([A-Za-z]) _?((?:arm|helia_nn)_\w+)$"
+    found = re.findall(pattern, listing, re.MULTILINE)
     tables = {}
     for name in names:
-        listing = subprocess.run(
-            [nm, "-g", str(Path(name).with_suffix(".o"))],
-            cwd=folder,
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
-        found = re.findall(r"([A-Za-z]) _?((?:arm|helia_nn)_\w+)$", listing, re.MULTILINE)
+        symbols = [(kind, symbol) for stem, kind, symbol in found if f"{stem}.c" == name]
         tables[name] = (
-            {symbol for kind, symbol in found if kind != "U"},
-            {symbol for kind, symbol in found if kind == "U"},
+            {symbol for kind, symbol in symbols if kind != "U"},
+            {symbol for kind, symbol in symbols if kind == "U"},
         )
     return tables
 
