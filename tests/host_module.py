@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -74,17 +75,14 @@ def host_compiler() -> str:
 
 
 def kernel_objects(module: Path) -> list[Path]:
-    """Gives the kernels of a written module, each compiled once for the same text, headers and prefix."""
-    headers = sorted((module / "kernels").rglob("*.h"))
-    common = hashlib.sha256("\0".join((*STRICT, *(path.name for path in headers))).encode())
-    for path in headers:
-        common.update(path.read_bytes())
+    """Gives the kernels of a written module, each compiled once for the same text and prefix."""
     folder = Path(tempfile.gettempdir()) / f"helia-module-tests-{os.getuid()}"
     folder.mkdir(exist_ok=True)
     objects = []
     for source in sorted(module.glob("kernels/src/*.c")):
-        digest = common.copy()
-        digest.update(source.name.encode() + source.read_bytes())
+        digest = hashlib.sha256("\0".join(STRICT).encode())
+        for path in _with_includes(source):
+            digest.update(path.name.encode() + path.read_bytes())
         unit = folder / f"{digest.hexdigest()[:32]}.o"
         if not unit.exists():
             partial = unit.with_suffix(f".{os.getpid()}")
@@ -93,6 +91,17 @@ def kernel_objects(module: Path) -> list[Path]:
             partial.replace(unit)  # whole or not at all
         objects.append(unit)
     return objects
+
+
+def _with_includes(source: Path) -> list[Path]:
+    """Gives a source and every file of the module that it includes, directly or not."""
+    found = [source.resolve()]
+    for path in found:  # grows on the way
+        for name in re.findall(r'^ *# *include "(.+)"', path.read_text(), re.MULTILINE):
+            included = (path.parent / name).resolve()
+            if included not in found and included.is_file():
+                found.append(included)
+    return found
 
 
 def run_program(
