@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,16 @@ def generated_cases(request: pytest.FixtureRequest) -> int | None:
     """How many cases tests that make up their own models try; None for their default."""
     count: int | None = request.config.getoption("--generated-cases")
     return count
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One cache for all workers of the session, apart from the user's."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HELIA_CACHE_DIR", str(folder))
+        yield
 
 
 @pytest.fixture(scope="session")

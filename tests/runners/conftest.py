@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tools, caches and runners for the tests of the runners."""
+"""Tools and runners for the tests of the runners."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from required import missing
@@ -20,15 +17,6 @@ def tools() -> None:
     problems = check_tools()
     if problems:
         missing("; ".join(str(problem) for problem in problems))
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """One cache for the whole session, apart from the user's."""
-    folder = tmp_path_factory.mktemp("cache")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HELIA_CACHE_DIR", str(folder))
-        yield folder
 
 
 @pytest.fixture(scope="session", params=["apollo510_evb", "apollo4p_evb"])
