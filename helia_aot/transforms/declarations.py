@@ -31,7 +31,9 @@ DECLARATIONS: Final = (
         "Resource variables become tensors that keep values.",
         needed_because="no kernel takes a handle of a variable",
     ),
-    TransformDeclaration("fold_shapes", "The shape of a static tensor becomes a constant."),
+    TransformDeclaration(
+        "fold_shapes", "SHAPE, RANK and ZEROS_LIKE of a static tensor become constants."
+    ),
     TransformDeclaration("fold_constants", "Small computations on constants become constants."),
     TransformDeclaration(
         "unpack_int4",

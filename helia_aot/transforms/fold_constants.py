@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -20,9 +21,8 @@ _LARGEST: Final = 4096
 def fold_constants(graph: Graph) -> Graph:
     """Gives a graph in which static shape expressions are constants.
 
-    RESHAPE, SQUEEZE, EXPAND_DIMS, PACK, CONCATENATION, STRIDED_SLICE, SLICE, GATHER and
-    CAST of small constants without quantization are computed; their operators are gone. Whatever does not compute is
-    left for the checks to report.
+    What :data:`_RULES` lists is computed for small constants without quantization; its operators are gone. Whatever
+    does not compute is left for the checks to report.
 
     Args:
         graph: The graph, which is not changed.
@@ -59,7 +59,7 @@ def _fold(operator: Operator, tensors: Mapping[str, Tensor], graph: Graph) -> Te
     try:
         value = np.asarray(rule(operator, inputs)).astype(output.dtype.numpy)
         return replace(output, data=value.reshape(output.shape))
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, TypeError):
         return None
 
 
@@ -101,14 +101,70 @@ def _same(operator: Operator, inputs: list[Tensor]) -> NDArray[Any]:
     return _data(inputs[0])
 
 
+def _integers(
+    compute: Callable[[NDArray[Any], NDArray[Any]], Any],
+) -> Callable[[Operator, list[Tensor]], NDArray[Any]]:
+    """Gives the rule of integer arithmetic as NumPy does it; a fused activation or a float is left."""
+
+    def rule(operator: Operator, inputs: list[Tensor]) -> NDArray[Any]:
+        a, b = (_data(tensor) for tensor in inputs)
+        if getattr(operator.attributes, "activation", "NONE") != "NONE" or a.dtype.kind not in "iu":
+            raise ValueError("not plain integer arithmetic")
+        return np.asarray(compute(a, b))
+
+    return rule
+
+
+def _divided(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    if not np.all(b):
+        raise ValueError("divides by zero")
+    return np.asarray(np.floor_divide(a, b))
+
+
+def _product(a: NDArray[Any], axes: NDArray[Any]) -> NDArray[Any]:
+    return np.asarray(np.prod(a, axis=tuple(int(axis) for axis in axes.reshape(-1))))
+
+
+def _filled(operator: Operator, inputs: list[Tensor]) -> NDArray[Any]:
+    del operator
+    extents, value = (_data(tensor) for tensor in inputs)
+    if math.prod(int(e) for e in extents) > _LARGEST:
+        raise ValueError("too large")
+    return np.full([int(e) for e in extents], value)
+
+
+def _counted(operator: Operator, inputs: list[Tensor]) -> NDArray[Any]:
+    del operator
+    start, limit, step = (int(_data(tensor)) for tensor in inputs)
+    if step == 0 or len(range(start, limit, step)) > _LARGEST:
+        raise ValueError("no steps, or too many")
+    return np.arange(start, limit, step)
+
+
+def _broadcast(operator: Operator, inputs: list[Tensor]) -> NDArray[Any]:
+    del operator
+    shapes = [tuple(int(e) for e in _data(tensor)) for tensor in inputs]
+    return np.array(np.broadcast_shapes(*shapes))
+
+
 _RULES: Final[Mapping[str, Callable[[Operator, list[Tensor]], Any]]] = {
+    "ADD": _integers(np.add),
+    "BROADCAST_ARGS": _broadcast,
     "CAST": _same,
     "CONCATENATION": _joined,
     "EXPAND_DIMS": _same,
+    "FILL": _filled,
+    "FLOOR_DIV": _integers(_divided),
     "GATHER": _gathered,
+    "MAXIMUM": _integers(np.maximum),
+    "MINIMUM": _integers(np.minimum),
+    "MUL": _integers(np.multiply),
     "PACK": _packed,
+    "RANGE": _counted,
+    "REDUCE_PROD": _integers(_product),
     "RESHAPE": _same,
     "SLICE": _sliced,
     "SQUEEZE": _same,
     "STRIDED_SLICE": _strided,
+    "SUB": _integers(np.subtract),
 }

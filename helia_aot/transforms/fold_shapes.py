@@ -1,37 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SHAPE of a static tensor, known at conversion."""
+"""What static tensors alone tell: SHAPE, RANK and ZEROS_LIKE, known at conversion."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from helia_aot.ir.dtypes import DType
-from helia_aot.ir.graph import Graph, Operator
+from helia_aot.ir.graph import Graph, Operator, Tensor
 
 _INTEGERS = (DType.INT32, DType.INT64)
 
 
+_LARGEST: Final = 4096
+"""Elements of zeros that become a constant."""
+
+
 def fold_shapes(graph: Graph) -> Graph:
-    """Gives the graph in which the output of each SHAPE is a constant; outputs of the model stay."""
-    folded = [operator for operator in graph.operators if _is_foldable(graph, operator)]
-    if not folded:
+    """Gives the graph in which SHAPE, RANK and small ZEROS_LIKE are constants; outputs of the model stay."""
+    tensors, kept = dict(graph.tensors), []
+    for operator in graph.operators:
+        folded = _folded(graph, operator)
+        if folded is None:
+            kept.append(operator)
+        else:
+            tensors[operator.outputs[0]] = folded
+    if len(kept) == len(graph.operators):
         return graph
-    tensors = dict(graph.tensors)
-    for operator in folded:
-        output = graph.tensor(operator.outputs[0])
-        shape = np.array(graph.tensor(operator.inputs[0]).shape, output.dtype.numpy)
-        tensors[output.id] = replace(output, data=shape)
-    kept = tuple(operator for operator in graph.operators if operator not in folded)
-    return graph.replace(tensors=tensors, operators=kept)
+    return graph.replace(tensors=tensors, operators=tuple(kept))
 
 
-def _is_foldable(graph: Graph, operator: Operator) -> bool:
-    if operator.op_type != "SHAPE" or len(operator.inputs) != 1 or len(operator.outputs) != 1:
-        return False
+def _folded(graph: Graph, operator: Operator) -> Tensor | None:
+    rule = _RULES.get(operator.op_type)
+    if rule is None or len(operator.inputs) != 1 or len(operator.outputs) != 1:
+        return None
     if operator.inputs[0] is None or operator.outputs[0] in graph.outputs:
-        return False
+        return None
     source, output = graph.tensor(operator.inputs[0]), graph.tensor(operator.outputs[0])
-    is_static = all(size >= 1 for size in source.shape)
-    return is_static and output.dtype in _INTEGERS and output.shape == (len(source.shape),)
+    value = rule(source, output) if all(size >= 1 for size in source.shape) else None
+    if value is None or value.shape != output.shape or not output.dtype.is_numeric:
+        return None
+    return replace(output, data=value.astype(output.dtype.numpy))
+
+
+def _shape(source: Tensor, output: Tensor) -> NDArray[Any] | None:
+    return np.array(source.shape, np.int64) if output.dtype in _INTEGERS else None
+
+
+def _rank(source: Tensor, output: Tensor) -> NDArray[Any] | None:
+    return np.array(len(source.shape)) if output.dtype in _INTEGERS else None
+
+
+def _zeros(source: Tensor, output: Tensor) -> NDArray[Any] | None:
+    """Quantized zeros are left: what TFLite writes, 0, is not their zero point."""
+    if output.quantization is not None or source.elements > _LARGEST:
+        return None
+    return np.zeros(source.shape)
+
+
+_RULES: Final[Mapping[str, Callable[[Tensor, Tensor], NDArray[Any] | None]]] = {
+    "RANK": _rank,
+    "SHAPE": _shape,
+    "ZEROS_LIKE": _zeros,
+}
