@@ -146,6 +146,7 @@ def functions(m: Layers) -> None:
     for rows, size, scale in ((3, 1, 0.1), (4, 7, 0.05), (2, 60, 0.3), (5, 4, 0.004)):
         z = m.input((rows, size), "int8", (-128, 127), scale=scale, zero_point=5)
         m.op("LOG_SOFTMAX", [z], (rows, size), "int8", scale=1 / 16, zero_point=127)
+        m.op("L2_NORMALIZATION", [z], (rows, size), "int8", ("L2NormOptions", {}), scale=1 / 128)
 
 
 def only_in_litert(m: Layers) -> None:
@@ -201,6 +202,7 @@ def real(m: Layers) -> None:
         flag = m.op(op_type, [row, row], ROW, "bool")
     m.op("SELECT_V2", [flag, x, column], SHAPE, dtype)
     m.op("LOG_SOFTMAX", [x], SHAPE, dtype)
+    m.op("L2_NORMALIZATION", [x], SHAPE, dtype, ("L2NormOptions", {}))
     kinds: list[tuple[list[int], bool, tuple[int, ...]]] = [
         ([1, 2], True, (2, 1, 1, 5)), ([3], False, (2, 3, 4)), ([0, 2], False, (3, 5)), ([-1, 0, 1, 2], False, ()),
     ]  # fmt: skip

@@ -32,6 +32,7 @@ from helia_aot.operators.float_maps import (
 )
 from helia_aot.operators.floating import FLOAT16, FLOAT32, FloatType
 from helia_aot.operators.lstm import FloatLstm
+from helia_aot.operators.normalization import FloatL2Normalization
 from helia_aot.operators.spec import OperatorFamily
 from helia_aot.operators.svdf import FloatSvdf
 from helia_aot.operators.transpose_convolution import FloatTransposeConvolution
@@ -59,6 +60,7 @@ def _families(kind: FloatType) -> dict[str, OperatorFamily]:
         "SUB": FloatBinary(kind, "sub"),
         "SVDF": FloatSvdf(kind),
         "TANH": FloatFunction(kind, "tanh"),
+        "L2_NORMALIZATION": FloatL2Normalization(kind),
         "LEAKY_RELU": FloatLeakyRelu(kind),
         "LOG_SOFTMAX": FloatLogSoftmax(kind),
         "RESIZE_BILINEAR": FloatResizeBilinear(kind),

@@ -34,6 +34,7 @@ from helia_aot.operators.movement import (
     Tile,
     Transpose,
 )
+from helia_aot.operators.normalization import L2Normalization
 from helia_aot.operators.pooling import Pooling
 from helia_aot.operators.quantization import Dequantize, Quantize
 from helia_aot.operators.reduction import ArgExtremum, Reduction
@@ -110,6 +111,7 @@ INTEGER: Final[Mapping[str, Mapping[str, OperatorFamily]]] = {
     "FULLY_CONNECTED": {"int8": FullyConnected(), "int16": FullyConnectedS16()},
     "GELU": {"int8": Activation("GELU")},
     "HARD_SWISH": {"int8": HardSwish()},
+    "L2_NORMALIZATION": {"int8": L2Normalization()},
     "LEAKY_RELU": _integer(Activation("LEAKY_RELU")),
     "LOG": {"int8": Activation("LOG")},
     "LOGISTIC": _integer(Activation("LOGISTIC")),

@@ -154,6 +154,10 @@ static cmsis_nn_tile tile_at(const call_t *call, int index)
     {                                                                                                                         \
         return helia_nn_log_softmax_##suffix(call->blobs[0], call->params[0], call->params[1], call->output);                 \
     }                                                                                                                         \
+    static int32_t run_helia_nn_l2_normalize_##suffix(const call_t *call)                                                     \
+    {                                                                                                                         \
+        return helia_nn_l2_normalize_##suffix(call->blobs[0], call->params[0], call->params[1], call->output);                \
+    }                                                                                                                         \
     static int32_t run_helia_nn_arg_extremum_##suffix(const call_t *call)                                                     \
     {                                                                                                                         \
         const cmsis_nn_dims input = dims_at(call, 0);                                                                         \
@@ -205,7 +209,7 @@ static cmsis_nn_tile tile_at(const call_t *call, int index)
         ENTRY(helia_nn_clamp_##suffix), ENTRY(arm_softmax_##suffix), ENTRY(helia_nn_map_##suffix),                            \
         ENTRY(helia_nn_elementary_##suffix), ENTRY(helia_nn_arithmetic_##suffix), ENTRY(helia_nn_compare_##suffix),           \
         ENTRY(helia_nn_reduce_##suffix), ENTRY(helia_nn_log_softmax_##suffix), ENTRY(helia_nn_arg_extremum_##suffix),         \
-        ENTRY(helia_nn_resize_bilinear_##suffix)
+        ENTRY(helia_nn_resize_bilinear_##suffix), ENTRY(helia_nn_l2_normalize_##suffix)
 
 FLT_ADAPTERS(f32)
 #if defined(HELIA_NN_FLOAT16)

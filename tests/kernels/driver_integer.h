@@ -117,6 +117,12 @@ static int32_t run_helia_nn_log_softmax_s8(const call_t *call)
     return helia_nn_log_softmax_s8(call->blobs[0], p[0], p[1], p[2], p[3], p[4], call->output);
 }
 
+/* L2 normalisation: zero point, rows, row size. */
+static int32_t run_helia_nn_l2_normalize_s8(const call_t *call)
+{
+    return helia_nn_l2_normalize_s8(call->blobs[0], call->params[0], call->params[1], call->params[2], call->output);
+}
+
 /* PReLU: 12 extents (input, slopes, output), three offsets, identity multiplier and shift, slope multiplier and shift. */
 #define PRELU_ADAPTER(entry)                                                                                                  \
     static int32_t run_##entry(const call_t *call)                                                                            \
@@ -412,4 +418,4 @@ SVDF_ADAPTER(s16, int16_t)
         ENTRY(arm_squared_difference_s16), ENTRY(helia_nn_div_s8), ENTRY(helia_nn_arithmetic_s32),                            \
         ENTRY(helia_nn_compare_s8), ENTRY(helia_nn_compare_s32), ENTRY(helia_nn_select), ENTRY(arm_rsqrt_s16_per_op),         \
         ENTRY(arm_rsqrt_s16_universal), ENTRY(arm_hard_swish_compat_s8), ENTRY(arm_hard_swish_precise_s8),     \
-        ENTRY(helia_nn_log_softmax_s8)
+        ENTRY(helia_nn_log_softmax_s8), ENTRY(helia_nn_l2_normalize_s8)

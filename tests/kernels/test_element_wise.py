@@ -224,6 +224,19 @@ def log_softmax_cases():
         yield Case("helia_nn_log_softmax_s8", params, [x], x.size), exact * 16 + 127
 
 
+def l2_normalizations():
+    rng = np.random.default_rng(8)
+    for rows, size, zero in ((1, 1, 0), (3, 7, -20), (2, 64, 127), (1, 515, 3), (4, 3, -128)):
+        x = numbers(rng, (rows, size), np.int8)
+        x[0] = zero  # no length
+        real = x.astype(float) - zero
+        length = np.sqrt((real**2).sum(axis=1, keepdims=True))
+        yield (
+            Case("helia_nn_l2_normalize_s8", [zero, rows, size], [x], x.size),
+            (128 * real / np.where(length == 0, 1, length)),
+        )
+
+
 GROUPS = (
     squared_differences, quotients, arithmetic_32, comparisons, selections, reciprocal_roots, hard_swishes,
 )  # fmt: skip
@@ -251,6 +264,16 @@ def test_the_logarithm_of_the_softmax_is_within_one_step(target: str) -> None:
 
 
 @each_target
+def test_rows_of_length_one_are_within_one_step(target: str) -> None:
+    """As above: the tests of models compare bit by bit with TFLite Micro."""
+    made, expected = zip(*l2_normalizations(), strict=True)
+    for outcome, want in zip(run_cases(target, made), expected, strict=True):
+        got = outcome.array().reshape(want.shape)
+        assert np.abs(got - np.clip(want, -128, 127)).max() < 0.6
+        assert not outcome.problems
+
+
+@each_target
 def test_calls_outside_of_the_rules_are_refused(target: str) -> None:
     x, flags = np.ones(16, np.int32), np.ones(16, np.bool_)
     shapes = [1, 1, 1, 3, 1, 1, 1, 3, 1, 1, 1, 3]
@@ -269,6 +292,7 @@ def test_calls_outside_of_the_rules_are_refused(target: str) -> None:
             Case("helia_nn_select", [1, 1, 1, 2, *shapes, 4], [flags, x, x], 12),
             Case("arm_hard_swish_precise_s8", [0, 0, 1 << 30, 0, 3, 6, 16, 4], [x], 4),
             Case("helia_nn_log_softmax_s8", [1, 0, 1 << 30, 5, -30], [x], 4),
+            Case("helia_nn_l2_normalize_s8", [0, 1, 0], [x], 4),
             Case("arm_hard_swish_compat_s8", [0, 0, 1 << 14, 1, 1 << 14, 0, 4], [x], 4),
         ],
     )

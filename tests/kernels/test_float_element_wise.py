@@ -140,6 +140,11 @@ def close_cases(suffix: str):
         wide = x.astype(np.float64) - x.max(axis=1, keepdims=True)
         expected = wide - np.log(np.exp(wide).sum(axis=1, keepdims=True))
         yield Case(f"helia_nn_log_softmax_{suffix}", [rows, size], [x], x.nbytes), expected
+    for rows, size, scale in [(1, 1, 1), (3, 10, 3), (1, 33, 9)]:
+        x = values(rng, (rows, size), suffix, scale)
+        wide = x.astype(np.float64)
+        expected = wide / np.sqrt((wide**2).sum(axis=1, keepdims=True))
+        yield Case(f"helia_nn_l2_normalize_{suffix}", [rows, size], [x], x.nbytes), expected
     x = values(rng, (2, 3, 4, 5), suffix)
     for size in ((6, 9), (2, 2), (1, 1)):
         options = ResizeAttributes(align_corners=False, half_pixel_centers=True)
@@ -209,6 +214,7 @@ def test_calls_outside_of_the_rules_are_refused(target: str, suffix: str) -> Non
             Case(f"helia_nn_compare_{suffix}", [*shapes[:7], 2, *shapes[8:], 1], [x, x], 3),
             Case(f"helia_nn_reduce_{suffix}", [1, 1, 1, 0, 0, 0, 1, 1, 3, 0, 0, 1, 4], [x], 4),
             Case(f"helia_nn_log_softmax_{suffix}", [0, 3], [x], 12),
+            Case(f"helia_nn_l2_normalize_{suffix}", [1, 0], [x], 12),
             Case(f"helia_nn_arg_extremum_{suffix}", [1, 1, 1, 4, 4, 1], [x], 4),
         ],
     )

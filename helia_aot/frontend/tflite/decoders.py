@@ -277,6 +277,7 @@ _DECODERS: Final[dict[str, Callable[[Any], Any]]] = {
     "FULLY_CONNECTED": _fully_connected,
     "GATHER": _gather,
     "GELU": _gelu,
+    "L2_NORMALIZATION": _binary(tflite.L2NormOptions),
     "LEAKY_RELU": _leaky_relu,
     "MAX_POOL_2D": _pool,
     "MEAN": _reducer,

@@ -1385,6 +1385,17 @@ arm_cmsis_nn_status helia_nn_log_softmax_s8(const int8_t *input,
                                int8_t *output);
 
 /**
+ * Divides each row by its length; the output has the scale 1/128 and the zero point 0. Not in ns-cmsis-nn.
+ *
+ * Rule: the squares of a row, without `zero_point`, add up to less than 2^31: 33,026 elements always do.
+ */
+arm_cmsis_nn_status helia_nn_l2_normalize_s8(const int8_t *input,
+                               const int32_t zero_point,
+                               const int32_t num_rows,
+                               const int32_t row_size,
+                               int8_t *output);
+
+/**
  * Reciprocal square root by a table of outputs.
  *
  * @param lut The output, without its offset, for each of the 32768 numbers from 0 on; numbers below 0 count as 0.
