@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes ``docs/operators.md`` from the operator families; run as a script, with the repository as current folder."""
+"""Writes ``docs/operators.md`` from the operator families.
+
+Run as a script with ``python -P``: else the folders of tests are taken for the packages of the same names.
+"""
 
 from __future__ import annotations
 

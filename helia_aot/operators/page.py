@@ -8,7 +8,7 @@ from typing import Final
 from helia_aot.operators.registry import FAMILIES
 from helia_aot.operators.spec import OperatorFamily, Support
 
-REFRESH: Final = ".venv/bin/python tests/operators_page.py"
+REFRESH: Final = ".venv/bin/python -P tests/operators_page.py"
 """The command that writes the page."""
 _COLUMNS: Final = ("int8", "int16", "float32", "float16")
 _INTRODUCTION: Final = f"""# Operators
