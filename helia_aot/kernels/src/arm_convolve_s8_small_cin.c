@@ -7,18 +7,13 @@
 /* The longest patch of the entry's rule: three vectors. */
 #define MAX_DEPTH 48
 
-/* Bytes from one gathered patch to the next: a row of the last one is stored as a whole vector. */
-#define PATCH_STEP 64
-
-/* Filters that are copied to the stack; 4 of the longest at least. */
-#define FILTER_BYTES 1024
-
-/* Output positions that are gathered before one matrix product. */
-#define POSITIONS 8
-
 #if defined(HELIA_NN_MVE)
 
-#include "support_pairs_s8.h"
+#include "support_patches_s8.h"
+
+/* Output positions that are gathered before one matrix product, and all their patches: 32 of the longest. */
+#define POSITIONS HELIA_NN_PATCHES
+#define PATCH_BYTES (32 * MAX_DEPTH)
 
 /*
  * Gathers a patch; writes up to 15 bytes past its end, all 0.
@@ -90,7 +85,8 @@ static void gather_inside(const int8_t *source,
                           int32_t rows,
                           int32_t position_step,
                           int32_t count,
-                          int8_t *target)
+                          int8_t *target,
+                          int32_t patch_step)
 {
     for (; rows > 0; rows--, source += row_step, target += row_bytes)
     {
@@ -99,99 +95,38 @@ static void gather_inside(const int8_t *source,
         __asm volatile("vctp.8 %[row_bytes]\n\t"
                        "dls lr, %[count]\n"
                        "1:\n\t"
-                       "vpst\n\t"
+                       "vpstt\n\t"
                        "vldrbt.8 q0, [%[from]]\n\t"
+                       "vstrbt.8 q0, [%[to]]\n\t"
                        "add %[from], %[position_step]\n\t"
-                       "vstrb.8 q0, [%[to]], #64\n\t"
+                       "add %[to], %[patch_step]\n\t"
                        "le lr, 1b\n\t"
                        : [from] "+r"(from), [to] "+r"(to)
-                       : [position_step] "r"(position_step), [row_bytes] "r"(row_bytes), [count] "r"(count)
+                       : [position_step] "r"(position_step),
+                         [patch_step] "r"(patch_step),
+                         [row_bytes] "r"(row_bytes),
+                         [count] "r"(count)
                        : HELIA_NN_PREDICATE "q0", "lr", "memory");
     }
 }
 
-/*
- * What the loops over pairs of patches need besides the output stage. Filters are read in whole vectors: all are copied to aligned
- * vectors where they fit, else those of the last block alone, behind which nothing may be read.
- */
-typedef struct
+static void multiply(const helia_nn_output_stage *stage,
+                     const int8_t *patches,
+                     int32_t patch_step,
+                     int32_t count,
+                     const int8_t *filter,
+                     int32_t channels,
+                     int32_t depth,
+                     int8_t *output)
 {
-    helia_nn_block block;
-    const int8_t *filter;
-    int32_t channels; /* From `filter`; those after it are in `copies`. */
-    int32_t copied;
-    int8_t copies[FILTER_BYTES] __attribute__((aligned(16)));
-} pair_plan;
-
-/* Whether the loops over pairs take the layer. */
-static bool plan_pairs(
-    pair_plan *plan, const helia_nn_output_stage *stage, const int8_t *filter, int32_t channels, int32_t depth)
-{
-    if (stage->sums == NULL || !stage->shifts_right || depth <= HELIA_NN_LANES)
-    {
-        return false;
-    }
-    const int32_t whole = (depth + HELIA_NN_LANES - 1) & -HELIA_NN_LANES;
-    const bool fits = channels * whole <= FILTER_BYTES;
-    if (!fits && whole <= 2 * HELIA_NN_LANES)
-    {
-        return false;
-    }
-    const int32_t pitch = fits ? whole : depth;
-    helia_nn_prepare_block(&plan->block, stage, pitch);
-    plan->block.overlap = whole - pitch;
-    plan->filter = filter;
-    plan->copied = fits ? channels : 4;
-    plan->channels = channels - plan->copied;
-    filter += plan->channels * depth;
-    for (int32_t i = 0; i < plan->copied; i++)
-    {
-        helia_nn_copy(plan->copies + i * pitch, filter + i * depth, depth);
-    }
-    return true;
-}
-
-static void pair_of_patches(helia_nn_block *block, const int32_t *sums, const int8_t *filter, int32_t channels)
-{
-    block->blocks = (int32_t)((uint32_t)channels / 4);
-    if (block->depth == 2 * HELIA_NN_LANES)
-    {
-        helia_nn_pair_of_32(block, sums, filter);
-    }
-    else
-    {
-        helia_nn_pair_of_48(block, sums, filter);
-    }
-}
-
-/*
- * An even number of patches with all channels. A function of its own even where the entry is inlined: its assembly takes nearly
- * every register.
- */
-static __attribute__((noinline)) void multiply_pairs(
-    pair_plan *plan, const helia_nn_output_stage *stage, const int8_t *patches, int32_t count, int8_t *output)
-{
-    helia_nn_block *block = &plan->block;
-    const int32_t channels = plan->channels + plan->copied;
-    for (; count > 0; count -= 2, patches += 2 * PATCH_STEP, output += 2 * channels)
-    {
-        block->x0 = patches;
-        block->x1 = patches + PATCH_STEP;
-        block->out0 = output;
-        block->out1 = output + channels;
-        block->next_multiplier = stage->multiplier;
-        block->next_shift = stage->shift;
-        if (plan->channels > 0)
-        {
-            pair_of_patches(block, stage->sums, plan->filter, plan->channels);
-            block->out0 += plan->channels;
-            block->out1 += plan->channels;
-        }
-        pair_of_patches(block, stage->sums + plan->channels, plan->copies, plan->copied);
-    }
+    (void)patch_step;
+    helia_nn_multiply_patches(stage, patches, count, filter, channels, depth, output);
 }
 
 #else
+
+#define POSITIONS 8
+#define PATCH_BYTES (POSITIONS * MAX_DEPTH)
 
 #define gather helia_nn_gather_patch
 
@@ -201,38 +136,25 @@ static void gather_inside(const int8_t *source,
                           int32_t rows,
                           int32_t position_step,
                           int32_t count,
-                          int8_t *target)
+                          int8_t *target,
+                          int32_t patch_step)
 {
-    for (; count > 0; count--, source += position_step, target += PATCH_STEP)
+    for (; count > 0; count--, source += position_step, target += patch_step)
     {
         helia_nn_copy_rows(target, source, row_bytes, row_step, rows);
     }
 }
 
-typedef struct
+static void multiply(const helia_nn_output_stage *stage,
+                     const int8_t *patches,
+                     int32_t patch_step,
+                     int32_t count,
+                     const int8_t *filter,
+                     int32_t channels,
+                     int32_t depth,
+                     int8_t *output)
 {
-    int32_t unused;
-} pair_plan;
-
-static bool plan_pairs(
-    pair_plan *plan, const helia_nn_output_stage *stage, const int8_t *filter, int32_t channels, int32_t depth)
-{
-    (void)plan;
-    (void)stage;
-    (void)filter;
-    (void)channels;
-    (void)depth;
-    return false;
-}
-
-static void multiply_pairs(
-    pair_plan *plan, const helia_nn_output_stage *stage, const int8_t *patches, int32_t count, int8_t *output)
-{
-    (void)plan;
-    (void)stage;
-    (void)patches;
-    (void)count;
-    (void)output;
+    helia_nn_matmul_s8(patches, patch_step, count, filter, channels, depth, stage, output);
 }
 
 #endif
@@ -263,11 +185,10 @@ arm_cmsis_nn_status arm_convolve_s8_small_cin(const cmsis_nn_context *ctx,
     }
     const helia_nn_output_stage stage =
         helia_nn_conv_output_stage(weight_sum_ctx, conv_params, quant_params, bias_data, output_dims->c, depth);
-    int8_t patches[POSITIONS * PATCH_STEP] __attribute__((aligned(16)));
-    /* Pairs of patches are read in whole vectors. */
-    helia_nn_fill(patches, 0, sizeof patches);
-    pair_plan plan;
-    const bool in_pairs = plan_pairs(&plan, &stage, filter_data, output_dims->c, depth);
+    /* Patches are multiplied in whole vectors, and the last row of one is gathered as a whole vector. */
+    int8_t patches[PATCH_BYTES + 16] __attribute__((aligned(16)));
+    const int32_t patch_step = (depth + 15) & -16;
+    const int32_t positions = helia_nn_min(POSITIONS, (int32_t)((uint32_t)PATCH_BYTES / (uint32_t)patch_step));
     const int32_t row_step = input_dims->w * input_dims->c;
     const int32_t stride = conv_params->stride.w;
     const int32_t position_step = stride * input_dims->c;
@@ -284,14 +205,14 @@ arm_cmsis_nn_status arm_convolve_s8_small_cin(const cmsis_nn_context *ctx,
             int32_t offset = top * row_step + left * input_dims->c;
             for (int32_t x = 0; x < output_dims->w;)
             {
-                int8_t *const target = patches + filled * PATCH_STEP;
+                int8_t *const target = patches + filled * patch_step;
                 int32_t count = 1;
                 if (rows_inside && left >= 0 && left <= last_left)
                 {
-                    count = helia_nn_min(helia_nn_min(POSITIONS - filled, output_dims->w - x),
+                    count = helia_nn_min(helia_nn_min(positions - filled, output_dims->w - x),
                                          stride == 1 ? last_left - left + 1 : (last_left - left) / stride + 1);
                     gather_inside(
-                        input_data + offset, row_step, row_bytes, filter_dims->h, position_step, count, target);
+                        input_data + offset, row_step, row_bytes, filter_dims->h, position_step, count, target, patch_step);
                 }
                 else
                 {
@@ -302,23 +223,10 @@ arm_cmsis_nn_status arm_convolve_s8_small_cin(const cmsis_nn_context *ctx,
                 offset += count * position_step;
                 filled += count;
                 to_do -= count;
-                if (filled == POSITIONS || to_do == 0)
+                if (filled == positions || to_do == 0)
                 {
-                    const int32_t even = in_pairs ? filled & ~1 : 0;
-                    multiply_pairs(&plan, &stage, patches, even, output_data);
-                    output_data += even * output_dims->c;
-                    if (even < filled)
-                    {
-                        helia_nn_matmul_s8(patches + even * PATCH_STEP,
-                                           PATCH_STEP,
-                                           filled - even,
-                                           filter_data,
-                                           output_dims->c,
-                                           depth,
-                                           &stage,
-                                           output_data);
-                        output_data += (filled - even) * output_dims->c;
-                    }
+                    multiply(&stage, patches, patch_step, filled, filter_data, output_dims->c, depth, output_data);
+                    output_data += filled * output_dims->c;
                     filled = 0;
                 }
             }
