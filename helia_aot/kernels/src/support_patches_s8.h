@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Helium product of many short rows (patches of up to 48 bytes) with four channels, in two steps.
+ * Helium product of many short rows (patches of up to 32 bytes) with four channels, in two steps.
  *
  * First the sums: the weights of two or four channels stay in vectors while the rows pass by, so a vector of a row is loaded once
  * for them all. Each multiply-accumulate takes two cycles, in the second of which something else issues: a load, a store of two
@@ -40,14 +40,14 @@ typedef struct
 static inline void helia_nn_sums_of_16(
     helia_nn_patch_sums *sums, const int32_t *start, const int8_t *weights, int32_t depth, const int8_t *x, int32_t count)
 {
-    int32_t s0, s1, s2, s3, t2, t3 = count;
+    int32_t s0 = depth, s1, s2, s3, t2, t3 = count;
     int32_t *to = sums->in_front + 2;
     const int32_t *t0 = start;
     const int8_t *t1 = weights;
-    __asm volatile("vctp.8 %[depth]\n\t" HELIA_NN_ASM_TAIL_OF("q0") "[%[t1]]\n\t"
-                   "add %[t1], %[depth]\n\t" HELIA_NN_ASM_TAIL_OF("q1") "[%[t1]]\n\t"
-                   "add %[t1], %[depth]\n\t" HELIA_NN_ASM_TAIL_OF("q2") "[%[t1]]\n\t"
-                   "add %[t1], %[depth]\n\t" HELIA_NN_ASM_TAIL_OF("q3") "[%[t1]]\n\t"
+    __asm volatile("vctp.8 %[s0]\n\t" HELIA_NN_ASM_TAIL_OF("q0") "[%[t1]]\n\t"
+                   "add %[t1], %[s0]\n\t" HELIA_NN_ASM_TAIL_OF("q1") "[%[t1]]\n\t"
+                   "add %[t1], %[s0]\n\t" HELIA_NN_ASM_TAIL_OF("q2") "[%[t1]]\n\t"
+                   "add %[t1], %[s0]\n\t" HELIA_NN_ASM_TAIL_OF("q3") "[%[t1]]\n\t"
                    "dls lr, %[t3]\n\t"
                    "ldrd %[t2], %[t3], [%[t0], #8]\n\t"
                    "ldrd %[t0], %[t1], [%[t0]]\n\t"
@@ -60,7 +60,7 @@ static inline void helia_nn_sums_of_16(
                    "strd %[s0], %[s1], [%[to]], #8\n\t" HELIA_NN_ASM_SUM("s3", "q3", "q4")
                    "le lr, 1b\n\t"
                    "strd %[s2], %[s3], [%[to]]\n\t"
-                   : [s0] "=&Te"(s0),
+                   : [s0] "+Te"(s0),
                      [s1] "=&Te"(s1),
                      [s2] "=&Te"(s2),
                      [s3] "=&Te"(s3),
@@ -70,7 +70,7 @@ static inline void helia_nn_sums_of_16(
                      [t3] "+r"(t3),
                      [x] "+r"(x),
                      [to] "+r"(to)
-                   : [depth] "r"(depth)
+                   :
                    : HELIA_NN_PREDICATE "q0", "q1", "q2", "q3", "q4", "lr", "memory");
 }
 
@@ -79,8 +79,8 @@ static inline void helia_nn_sums_of_16(
  * the first vector of its first row loaded, and all four sums at their start values.
  */
 #define HELIA_NN_ASM_PAIRS(load, x, round)                                                                                    \
-    "vctp.8 %[tail]\n\t" load "ldrd %[t0], %[t1], [%[t0]]\n\t"                                                                \
-    "dls lr, %[pairs]\n\t" HELIA_NN_ASM_NEXT(x) HELIA_NN_ASM_START("s0", "s1") HELIA_NN_ASM_START("s2", "s3")                 \
+    "vctp.8 %[s0]\n\t" load "ldrd %[t0], %[t1], [%[t0]]\n\t"                                                                  \
+    "dls lr, %[s1]\n\t" HELIA_NN_ASM_NEXT(x) HELIA_NN_ASM_START("s0", "s1") HELIA_NN_ASM_START("s2", "s3")                 \
     "1:\n\t" round "le lr, 1b\n\t" HELIA_NN_ASM_KEEP("s2", "s3")
 
 /* One row of two vectors into the sums a0 and a1; those of the row in front, b0 and b1, are stored and started again. */
@@ -94,20 +94,6 @@ static inline void helia_nn_sums_of_16(
     HELIA_NN_ASM_SUM(a1, "q3", "q5")                                                                                          \
     HELIA_NN_ASM_NEXT("q4")
 
-/* The same with three vectors, which take turns in the registers x and y. */
-#define HELIA_NN_ASM_ROW_OF_48(a0, a1, b0, b1, x, y)                                                                          \
-    HELIA_NN_ASM_SUM(a0, "q0", x)                                                                                             \
-    HELIA_NN_ASM_KEEP(b0, b1)                                                                                                 \
-    HELIA_NN_ASM_SUM(a1, "q3", x)                                                                                             \
-    HELIA_NN_ASM_NEXT(y)                                                                                                      \
-    HELIA_NN_ASM_SUM(a0, "q1", y)                                                                                             \
-    HELIA_NN_ASM_START(b0, b1)                                                                                                \
-    HELIA_NN_ASM_SUM(a1, "q4", y)                                                                                             \
-    HELIA_NN_ASM_NEXT(x)                                                                                                      \
-    HELIA_NN_ASM_SUM(a0, "q2", x)                                                                                             \
-    HELIA_NN_ASM_SUM(a1, "q5", x)                                                                                             \
-    HELIA_NN_ASM_NEXT(y)
-
 /* Rows of 17 to 32 bytes, 32 bytes apart, by two channels: the sums go to the places `place` and `place + 1` of each row. */
 static inline void helia_nn_sums_of_32(helia_nn_patch_sums *sums,
                                        int32_t place,
@@ -117,7 +103,7 @@ static inline void helia_nn_sums_of_32(helia_nn_patch_sums *sums,
                                        const int8_t *x,
                                        int32_t count)
 {
-    int32_t s0, s1, s2, s3;
+    int32_t s0 = depth - 16, s1 = (int32_t)((uint32_t)(count + 1) / 2), s2, s3;
     int32_t *to = sums->in_front + place;
     const int32_t *t0 = start + place;
     const int8_t *t1 = weights + place * depth;
@@ -127,52 +113,39 @@ static inline void helia_nn_sums_of_32(helia_nn_patch_sums *sums,
                            "vldrb.8 q2, [%[t1]]\n\t" HELIA_NN_ASM_TAIL_OF("q3") "[%[t1], #16]\n\t",
                            "q4",
                            HELIA_NN_ASM_ROW_OF_32("s0", "s1", "s2", "s3") HELIA_NN_ASM_ROW_OF_32("s2", "s3", "s0", "s1"))
-        : [s0] "=&Te"(s0), [s1] "=&Te"(s1), [s2] "=&Te"(s2), [s3] "=&Te"(s3), [t0] "+r"(t0), [t1] "+r"(t1), [x] "+r"(x), [to] "+r"(to)
-        : [depth] "r"(depth), [tail] "r"(depth - 16), [pairs] "r"((count + 1) / 2)
+        : [s0] "+Te"(s0), [s1] "+Te"(s1), [s2] "=&Te"(s2), [s3] "=&Te"(s3), [t0] "+r"(t0), [t1] "+r"(t1), [x] "+r"(x), [to] "+r"(to)
+        : [depth] "r"(depth)
         : HELIA_NN_PREDICATE "q0", "q1", "q2", "q3", "q4", "q5", "lr", "memory");
 }
 
-/* The same for rows of 33 to 48 bytes, 48 bytes apart. */
-static inline void helia_nn_sums_of_48(helia_nn_patch_sums *sums,
-                                       int32_t place,
-                                       const int32_t *start,
-                                       const int8_t *weights,
-                                       int32_t depth,
-                                       const int8_t *x,
-                                       int32_t count)
+/* Where outputs go: down the columns of an image, one column after the other. */
+typedef struct
 {
-    int32_t s0, s1, s2, s3;
-    int32_t *to = sums->in_front + place;
-    const int32_t *t0 = start + place;
-    const int8_t *t1 = weights + place * depth;
-    __asm volatile(
-        HELIA_NN_ASM_PAIRS("vldrb.8 q0, [%[t1]]\n\t"
-                           "vldrb.8 q1, [%[t1], #16]\n\t" HELIA_NN_ASM_TAIL_OF("q2") "[%[t1], #32]\n\t"
-                           "add %[t1], %[depth]\n\t"
-                           "vldrb.8 q3, [%[t1]]\n\t"
-                           "vldrb.8 q4, [%[t1], #16]\n\t" HELIA_NN_ASM_TAIL_OF("q5") "[%[t1], #32]\n\t",
-                           "q6",
-                           HELIA_NN_ASM_ROW_OF_48("s0", "s1", "s2", "s3", "q6", "q7")
-                               HELIA_NN_ASM_ROW_OF_48("s2", "s3", "s0", "s1", "q7", "q6"))
-        : [s0] "=&Te"(s0), [s1] "=&Te"(s1), [s2] "=&Te"(s2), [s3] "=&Te"(s3), [t0] "+r"(t0), [t1] "+r"(t1), [x] "+r"(x), [to] "+r"(to)
-        : [depth] "r"(depth), [tail] "r"(depth - 32), [pairs] "r"((count + 1) / 2)
-        : HELIA_NN_PREDICATE "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "memory");
-}
+    int8_t *column; /* First output of the current column. */
+    int32_t rows;
+    int32_t row_step; /* Bytes from an output to the one below. */
+    int32_t column_step;
+    int32_t row; /* Of the next output. */
+} helia_nn_patch_places;
 
-/* Output stage of `count` rows, whose outputs are `step` bytes apart, for shifts to the right by 1 or more. */
-static inline void helia_nn_patch_outputs(const helia_nn_patch_sums *sums,
-                                          const helia_nn_output_stage *stage,
-                                          int32x4_t multiplier,
-                                          int32x4_t shift,
-                                          int32_t count,
-                                          int8_t *output,
-                                          int32_t step)
+/* The output stage of four channels. */
+typedef struct
 {
-    const int32_t *from = sums->rows[0];
+    int32x4_t multiplier;
+    int32x4_t shift;
+    int32x4_t min;
+    int32x4_t max;
+    int32_t offset;
+} helia_nn_patch_stage;
+
+/* Output stage of `count` (1 or more) rows of sums, whose outputs are `step` bytes apart, for shifts to the right by 1 or more. */
+static inline void
+helia_nn_patch_outputs(const int32_t *from, helia_nn_patch_stage stage, int32_t count, int8_t *output, int32_t step)
+{
     int32x4_t a, b;
     /* One vector is shifted, moved by the offset and clamped while the next one is scaled. */
-    __asm volatile("vldrw.32 %q[a], [%[from]], #16\n\t" HELIA_NN_ASM_SCALE("%q[a]", "%q[multiplier]")
-                       HELIA_NN_ASM_AWAY("%q[a]", "%[one]") "dls lr, %[count]\n"
+    __asm volatile("vldrw.32 %q[a], [%[from]], #16\n\t"
+                   "dls lr, %[count]\n\t" HELIA_NN_ASM_SCALE("%q[a]", "%q[multiplier]") HELIA_NN_ASM_AWAY("%q[a]", "%[one]")
                    "1:\n\t"
                    "vrshl.s32 %q[b], %q[a], %q[shift]\n\t"
                    "vldrw.32 %q[a], [%[from]], #16\n\t" HELIA_NN_ASM_ADD("%q[b]", "%[offset]")
@@ -182,11 +155,11 @@ static inline void helia_nn_patch_outputs(const helia_nn_patch_sums *sums,
                    "add %[output], %[step]\n\t"
                    "le lr, 1b\n\t"
                    : [a] "=&w"(a), [b] "=&w"(b), [from] "+r"(from), [output] "+l"(output)
-                   : [multiplier] "w"(multiplier),
-                     [shift] "w"(shift),
-                     [min] "w"(vdupq_n_s32(stage->activation.min)),
-                     [max] "w"(vdupq_n_s32(stage->activation.max)),
-                     [offset] "r"(stage->output_offset),
+                   : [multiplier] "w"(stage.multiplier),
+                     [shift] "w"(stage.shift),
+                     [min] "w"(stage.min),
+                     [max] "w"(stage.max),
+                     [offset] "r"(stage.offset),
                      [one] "r"(1),
                      [count] "r"(count),
                      [step] "r"(step)
@@ -194,87 +167,86 @@ static inline void helia_nn_patch_outputs(const helia_nn_patch_sums *sums,
 }
 
 /* The same for all shifts. */
-static HELIA_NN_COLD void helia_nn_patch_outputs_any_shift(const helia_nn_patch_sums *sums,
-                                                           const helia_nn_output_stage *stage,
-                                                           int32x4_t multiplier,
-                                                           int32x4_t shift,
-                                                           int32_t count,
-                                                           int8_t *output,
-                                                           int32_t step)
+static HELIA_NN_COLD void helia_nn_patch_outputs_any_shift(
+    const int32_t *from, helia_nn_patch_stage stage, int32_t count, int8_t *output, int32_t step)
 {
-    for (int32_t i = 0; i < count; i++, output += step)
+    for (int32_t i = 0; i < count; i++, from += 4, output += step)
     {
-        const int32x4_t scaled = helia_nn_requantize_s32x4(vldrwq_s32(sums->rows[i]), multiplier, shift);
-        const int32x4_t moved = vaddq_n_s32(scaled, stage->output_offset);
-        vstrbq_s32(output, helia_nn_clamp_s32x4(moved, stage->activation.min, stage->activation.max));
+        const int32x4_t scaled = helia_nn_requantize_s32x4(vldrwq_s32(from), stage.multiplier, stage.shift);
+        vstrbq_s32(output, vminq_s32(vmaxq_s32(vaddq_n_s32(scaled, stage.offset), stage.min), stage.max));
     }
 }
 
-/* Start values of four channels where they are not folded: bias and input offset times the sum of the weights. */
-static HELIA_NN_COLD void helia_nn_patch_starts(
-    const helia_nn_output_stage *stage, int32_t channel, const int8_t *weights, int32_t depth, int32_t start[4])
+/* The sums of all patches by four channels. */
+static inline void helia_nn_sums_of_patches(
+    helia_nn_patch_sums *sums, const int32_t *start, const int8_t *weights, int32_t depth, const int8_t *patches, int32_t count)
 {
-    for (int32_t i = 0; i < 4; i++)
+    if (depth <= HELIA_NN_LANES)
     {
-        int32_t sum = 0;
-        for (int32_t k = 0; k < depth; k++)
-        {
-            sum += *weights++;
-        }
-        start[i] = (stage->bias != NULL ? stage->bias[channel + i] : 0) + stage->input_offset * sum;
+        helia_nn_sums_of_16(sums, start, weights, depth, patches, count);
+    }
+    else
+    {
+        helia_nn_sums_of_32(sums, 0, start, weights, depth, patches, count);
+        helia_nn_sums_of_32(sums, 2, start, weights, depth, patches, count);
     }
 }
 
 /*
- * `count` (1 to HELIA_NN_PATCHES) rows of `depth` bytes (1 to 48) by a multiple of four channels. The rows lie `depth` rounded up to whole
- * vectors apart; up to 16 bytes behind an even number of rows are read, whatever they hold.
+ * `count` (1 to HELIA_NN_PATCHES) patches of `depth` bytes (1 to 32) by `channels` channels (a multiple of 4), whose start values are
+ * the sums of the output stage; moves `places` on.
+ *
+ * The patches lie `depth` rounded up to whole vectors apart; up to 16 bytes behind an even number of them are read, whatever they
+ * hold.
  */
-static inline void helia_nn_multiply_patches(const helia_nn_output_stage *stage,
-                                             const int8_t *rows,
-                                             int32_t count,
-                                             const int8_t *weights,
-                                             int32_t channels,
-                                             int32_t depth,
-                                             int8_t *output)
+static void helia_nn_multiply_patches(const helia_nn_output_stage *stage,
+                                      const int8_t *patches,
+                                      int32_t count,
+                                      const int8_t *weights,
+                                      int32_t channels,
+                                      int32_t depth,
+                                      helia_nn_patch_places *places)
 {
     helia_nn_patch_sums sums;
+    int32_t row = 0, columns = 0;
     for (int32_t channel = 0; channel < channels; channel += 4, weights += 4 * depth)
     {
-        int32_t own_start[4];
-        const int32_t *start = own_start;
-        if (stage->sums != NULL)
+        helia_nn_sums_of_patches(&sums, stage->sums + channel, weights, depth, patches, count);
+        const helia_nn_patch_stage four = {
+            vldrwq_s32(stage->multiplier + channel),
+            vldrwq_s32(stage->shift + channel),
+            vdupq_n_s32(stage->activation.min),
+            vdupq_n_s32(stage->activation.max),
+            stage->output_offset,
+        };
+        const bool shifts_right = stage->shifts_right;
+        const int32_t rows = places->rows, row_step = places->row_step;
+        int8_t *column = places->column + channel;
+        const int32_t *from = sums.rows[0];
+        row = places->row;
+        columns = 0;
+        for (int32_t left = count, run; left > 0; left -= run, from += 4 * run)
         {
-            start = stage->sums + channel;
-        }
-        else
-        {
-            helia_nn_patch_starts(stage, channel, weights, depth, own_start);
-        }
-        if (depth <= HELIA_NN_LANES)
-        {
-            helia_nn_sums_of_16(&sums, start, weights, depth, rows, count);
-        }
-        else if (depth <= 2 * HELIA_NN_LANES)
-        {
-            helia_nn_sums_of_32(&sums, 0, start, weights, depth, rows, count);
-            helia_nn_sums_of_32(&sums, 2, start, weights, depth, rows, count);
-        }
-        else
-        {
-            helia_nn_sums_of_48(&sums, 0, start, weights, depth, rows, count);
-            helia_nn_sums_of_48(&sums, 2, start, weights, depth, rows, count);
-        }
-        const int32x4_t multiplier = vldrwq_s32(stage->multiplier + channel);
-        const int32x4_t shift = vldrwq_s32(stage->shift + channel);
-        if (stage->shifts_right)
-        {
-            helia_nn_patch_outputs(&sums, stage, multiplier, shift, count, output + channel, channels);
-        }
-        else
-        {
-            helia_nn_patch_outputs_any_shift(&sums, stage, multiplier, shift, count, output + channel, channels);
+            run = helia_nn_min(left, rows - row);
+            if (shifts_right)
+            {
+                helia_nn_patch_outputs(from, four, run, column + row * row_step, row_step);
+            }
+            else
+            {
+                helia_nn_patch_outputs_any_shift(from, four, run, column + row * row_step, row_step);
+            }
+            row += run;
+            if (row == rows)
+            {
+                row = 0;
+                columns++;
+                column += places->column_step;
+            }
         }
     }
+    places->row = row;
+    places->column += columns * places->column_step;
 }
 
 #endif /* HELIA_NN_SUPPORT_PATCHES_S8_H */
