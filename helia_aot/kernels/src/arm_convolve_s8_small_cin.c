@@ -18,6 +18,9 @@
 /* Output channels of a pass over the input. */
 #define CHANNELS HELIA_NN_PAIR_CHANNELS
 
+/* Fewer positions than this are not worth the preparations. */
+#define FEW_POSITIONS 8
+
 /* Input of a column of patches; at least one patch. */
 #define STRIP_BYTES 512
 
@@ -29,16 +32,17 @@
  */
 static void gather_strip(const int8_t *input,
                          const cmsis_nn_dims *input_dims,
-                         int32_t row_bytes,
-                         int32_t zero_point,
+                         const cmsis_nn_dims *filter_dims,
+                         const cmsis_nn_conv_params *params,
                          int32_t top,
                          int32_t left,
                          int32_t rows,
                          int8_t *strip)
 {
+    const int32_t row_bytes = filter_dims->w * input_dims->c;
     const int32_t row_step = input_dims->w * input_dims->c;
     const int32_t first = left * input_dims->c;
-    const int8x16_t padding = vdupq_n_s8((int8_t)zero_point);
+    const int8x16_t padding = vdupq_n_s8((int8_t)-params->input_offset);
     mve_pred16_t inside = vctp8q((uint32_t)row_bytes);
     int8x16_t edge = vdupq_n_s8(0);
     if (first < 0 || first + row_bytes > row_step)
@@ -79,6 +83,69 @@ static void gather_strip(const int8_t *input,
         vst1q_s8(strip, padding);
     }
 }
+
+#else
+
+/* Gathers `rows` rows of a strip of the input, as wide as a patch, one behind the other. */
+static void gather_strip(const int8_t *input,
+                         const cmsis_nn_dims *input_dims,
+                         const cmsis_nn_dims *filter_dims,
+                         const cmsis_nn_conv_params *params,
+                         int32_t top,
+                         int32_t left,
+                         int32_t rows,
+                         int8_t *strip)
+{
+    const cmsis_nn_dims window = {1, rows, filter_dims->w, filter_dims->c};
+    helia_nn_gather_patch(input, input_dims, &window, params, top, left, strip);
+}
+
+#endif
+
+/* Output positions that are gathered before one matrix product. */
+#define POSITIONS 8
+
+static void convolve_by_position(const helia_nn_output_stage *stage,
+                                 const cmsis_nn_conv_params *params,
+                                 const cmsis_nn_dims *input_dims,
+                                 const int8_t *input,
+                                 const cmsis_nn_dims *filter_dims,
+                                 const int8_t *filter,
+                                 const cmsis_nn_dims *output_dims,
+                                 int8_t *output)
+{
+    int8_t patches[POSITIONS * MAX_DEPTH + 16];
+    const int32_t depth = filter_dims->h * filter_dims->w * input_dims->c;
+    int32_t filled = 0;
+    for (int32_t n = 0; n < input_dims->n; n++)
+    {
+        for (int32_t y = 0; y < output_dims->h; y++)
+        {
+            for (int32_t x = 0; x < output_dims->w; x++)
+            {
+                gather_strip(input,
+                             input_dims,
+                             filter_dims,
+                             params,
+                             y * params->stride.h - params->padding.h,
+                             x * params->stride.w - params->padding.w,
+                             filter_dims->h,
+                             patches + filled * MAX_DEPTH);
+                filled++;
+                if (filled == POSITIONS)
+                {
+                    helia_nn_matmul_s8(patches, MAX_DEPTH, filled, filter, output_dims->c, depth, stage, output);
+                    output += filled * output_dims->c;
+                    filled = 0;
+                }
+            }
+        }
+        input += input_dims->h * input_dims->w * input_dims->c;
+    }
+    helia_nn_matmul_s8(patches, MAX_DEPTH, filled, filter, output_dims->c, depth, stage, output);
+}
+
+#if defined(HELIA_NN_MVE)
 
 /* Copies `count` (1 or more) patches, `step` bytes apart, to where whole vectors of them are aligned: `target_step` apart. */
 static void align_patches(const int8_t *source, int32_t step, int32_t count, int8_t *target, int32_t target_step)
@@ -135,7 +202,8 @@ static void multiply_waiting(pairing *pairs, const int8_t *patch, int8_t *output
     pairs->block.common.x1 = patch;
     pairs->block.common.out0 = pairs->waiting;
     pairs->block.common.out1 = output;
-    helia_nn_multiply_pairs(&pairs->block, 1, pairs->shifts_right);
+    pairs->block.common.blocks = 1;
+    helia_nn_multiply_pairs(&pairs->block, pairs->shifts_right);
     pairs->waiting = NULL;
 }
 
@@ -157,7 +225,8 @@ static void multiply_strip(
     block->common.x1 = patch + step;
     block->common.out0 = output;
     block->common.out1 = output + output_step;
-    helia_nn_multiply_pairs(block, (int32_t)((uint32_t)count / 2), pairs->shifts_right);
+    block->common.blocks = (int32_t)((uint32_t)count / 2);
+    helia_nn_multiply_pairs(block, pairs->shifts_right);
     if (count % 2 != 0)
     {
         helia_nn_copy(pairs->patch, block->common.x0, pairs->block.common.depth);
@@ -180,21 +249,34 @@ static void convolve_channels(const helia_nn_output_stage *stage,
                               int8_t *output)
 {
     int8_t strip[STRIP_BYTES + HELIA_NN_LANES] __attribute__((aligned(16)));
-    int8_t patches[PATCH_BYTES + HELIA_NN_LANES] __attribute__((aligned(16)));
+    union
+    {
+        pairing pairs;
+        int8_t patches[PATCH_BYTES + HELIA_NN_LANES] __attribute__((aligned(16)));
+    } work;
     const int32_t row_bytes = filter_dims->w * input_dims->c;
     const int32_t depth = filter_dims->h * row_bytes;
     const int32_t step = params->stride.h * row_bytes;
     const int32_t patch_step = (depth + HELIA_NN_LANES - 1) & -HELIA_NN_LANES;
     const int32_t most_in_strip = (int32_t)((uint32_t)(STRIP_BYTES - depth) / (uint32_t)step) + 1;
     const int32_t row_step = output_dims->w * output_dims->c;
-    pairing pairs;
-    helia_nn_prepare_pairs(&pairs.block, stage, filter, channels, depth);
-    pairs.shifts_right = stage->shifts_right;
-    pairs.waiting = NULL;
+    const bool in_pairs = depth > 2 * HELIA_NN_LANES;
+    if (in_pairs)
+    {
+        helia_nn_prepare_pairs(&work.pairs.block, stage, filter, channels, depth);
+        work.pairs.shifts_right = stage->shifts_right;
+        work.pairs.waiting = NULL;
+    }
     for (int32_t n = 0; n < input_dims->n; n++)
     {
         helia_nn_patch_places places = {output, output_dims->h, row_step, output_dims->c, 0};
-        int32_t filled = 0;
+        if (output_dims->h == 1)
+        {
+            /* One row: as good as a column. */
+            places.rows = output_dims->w;
+            places.row_step = output_dims->c;
+        }
+        int32_t filled = 0, to_do = output_dims->h * output_dims->w;
         for (int32_t x = 0; x < output_dims->w; x++)
         {
             for (int32_t y = 0, in_strip; y < output_dims->h; y += in_strip)
@@ -202,52 +284,49 @@ static void convolve_channels(const helia_nn_output_stage *stage,
                 in_strip = helia_nn_min(most_in_strip, output_dims->h - y);
                 gather_strip(input,
                              input_dims,
-                             row_bytes,
-                             -params->input_offset,
+                             filter_dims,
+                             params,
                              y * params->stride.h - params->padding.h,
                              x * params->stride.w - params->padding.w,
                              (in_strip - 1) * params->stride.h + filter_dims->h,
                              strip);
-                if (depth > 2 * HELIA_NN_LANES)
+                if (in_pairs)
                 {
                     int8_t *const target = output + y * row_step + x * output_dims->c;
-                    multiply_strip(&pairs, strip, step, in_strip, target, row_step);
+                    multiply_strip(&work.pairs, strip, step, in_strip, target, row_step);
                     continue;
                 }
                 for (int32_t done = 0, count; done < in_strip; done += count)
                 {
                     count = helia_nn_min(in_strip - done, HELIA_NN_PATCHES - filled);
-                    align_patches(strip + done * step, step, count, patches + filled * patch_step, patch_step);
+                    align_patches(strip + done * step, step, count, work.patches + filled * patch_step, patch_step);
                     filled += count;
-                    if (filled == HELIA_NN_PATCHES)
+                    to_do -= count;
+                    if (filled == HELIA_NN_PATCHES || to_do == 0)
                     {
-                        helia_nn_multiply_patches(stage, patches, filled, filter, channels, depth, &places);
+                        helia_nn_multiply_patches(stage, work.patches, filled, filter, channels, depth, &places);
                         filled = 0;
                     }
                 }
             }
         }
-        if (filled > 0)
-        {
-            helia_nn_multiply_patches(stage, patches, filled, filter, channels, depth, &places);
-        }
         input += input_dims->h * input_dims->w * input_dims->c;
         output += output_dims->h * row_step;
     }
-    if (pairs.waiting != NULL)
+    if (in_pairs && work.pairs.waiting != NULL)
     {
-        multiply_waiting(&pairs, pairs.patch, pairs.waiting);
+        multiply_waiting(&work.pairs, work.pairs.patch, work.pairs.waiting);
     }
 }
 
-static void convolve(const helia_nn_output_stage *stage,
-                     const cmsis_nn_conv_params *params,
-                     const cmsis_nn_dims *input_dims,
-                     const int8_t *input,
-                     const cmsis_nn_dims *filter_dims,
-                     const int8_t *filter,
-                     const cmsis_nn_dims *output_dims,
-                     int8_t *output)
+static void convolve_by_column(const helia_nn_output_stage *stage,
+                               const cmsis_nn_conv_params *params,
+                               const cmsis_nn_dims *input_dims,
+                               const int8_t *input,
+                               const cmsis_nn_dims *filter_dims,
+                               const int8_t *filter,
+                               const cmsis_nn_dims *output_dims,
+                               int8_t *output)
 {
     const int32_t depth = filter_dims->h * filter_dims->w * input_dims->c;
     int32_t start[CHANNELS];
@@ -272,11 +351,6 @@ static void convolve(const helia_nn_output_stage *stage,
     }
 }
 
-#else
-
-/* Output positions that are gathered before one matrix product. */
-#define POSITIONS 8
-
 static void convolve(const helia_nn_output_stage *stage,
                      const cmsis_nn_conv_params *params,
                      const cmsis_nn_dims *input_dims,
@@ -286,35 +360,29 @@ static void convolve(const helia_nn_output_stage *stage,
                      const cmsis_nn_dims *output_dims,
                      int8_t *output)
 {
-    int8_t patches[POSITIONS * MAX_DEPTH];
-    const int32_t depth = filter_dims->h * filter_dims->w * input_dims->c;
-    int32_t filled = 0;
-    for (int32_t n = 0; n < input_dims->n; n++)
+    if (output_dims->n * output_dims->h * output_dims->w < FEW_POSITIONS)
     {
-        for (int32_t y = 0; y < output_dims->h; y++)
-        {
-            for (int32_t x = 0; x < output_dims->w; x++)
-            {
-                helia_nn_gather_patch(input,
-                                      input_dims,
-                                      filter_dims,
-                                      params,
-                                      y * params->stride.h - params->padding.h,
-                                      x * params->stride.w - params->padding.w,
-                                      patches + filled * MAX_DEPTH);
-                filled++;
-                if (filled == POSITIONS)
-                {
-                    helia_nn_matmul_s8(patches, MAX_DEPTH, filled, filter, output_dims->c, depth, stage, output);
-                    output += filled * output_dims->c;
-                    filled = 0;
-                }
-            }
-        }
-        input += input_dims->h * input_dims->w * input_dims->c;
+        convolve_by_position(stage, params, input_dims, input, filter_dims, filter, output_dims, output);
+        return;
     }
-    helia_nn_matmul_s8(patches, MAX_DEPTH, filled, filter, output_dims->c, depth, stage, output);
+    cmsis_nn_conv_params turned = *params;
+    cmsis_nn_dims turned_input = *input_dims, turned_filter = *filter_dims, turned_output = *output_dims;
+    if (filter_dims->h == 1 && input_dims->h == 1 && output_dims->h == 1 && params->padding.h == 0)
+    {
+        /* A single row is a column that lies on its side. */
+        turned.stride.h = params->stride.w;
+        turned.padding = (cmsis_nn_tile){.w = 0, .h = params->padding.w};
+        turned_input.h = input_dims->w;
+        turned_filter.h = filter_dims->w;
+        turned_output.h = output_dims->w;
+        turned_input.w = turned_filter.w = turned_output.w = 1;
+    }
+    convolve_by_column(stage, &turned, &turned_input, input, &turned_filter, filter, &turned_output, output);
 }
+
+#else
+
+#define convolve convolve_by_position
 
 #endif
 

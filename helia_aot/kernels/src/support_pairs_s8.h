@@ -16,8 +16,9 @@
 #define HELIA_NN_PAIR_CHANNELS 64
 
 /*
- * All that the assembly needs to know. Of the common block it uses the limits, the offset, `x0`, `x1`, `out0` and `out1`, which are
- * moved on to the next pair, and `next_multiplier`, `next_shift` and `next_weights`, which are those of the first channel.
+ * All that the assembly needs to know. Of the common block it uses the limits, the offset, `blocks` as the number of pairs,
+ * `x0`, `x1`, `out0` and `out1`, which are moved on to the next pair, and `next_multiplier`, `next_shift` and `next_weights`, which
+ * are those of the first channel.
  */
 typedef struct
 {
@@ -220,13 +221,12 @@ static HELIA_NN_COLD void helia_nn_outputs_of_pair_any_shift(helia_nn_pair_block
 }
 
 /*
- * `count` pairs of patches, whose first ones are at `x0` and `x1`, to `out0` and `out1`. The patches of a pair may be one, and then
+ * `blocks` pairs of patches, whose first ones are at `x0` and `x1`, to `out0` and `out1`. The patches of a pair may be one, and then
  * its outputs are one too.
  */
-static __attribute__((noinline)) void
-helia_nn_multiply_pairs(helia_nn_pair_block *block, int32_t count, bool shifts_right)
+static __attribute__((noinline)) void helia_nn_multiply_pairs(helia_nn_pair_block *block, bool shifts_right)
 {
-    for (; count > 0; count--)
+    for (; block->common.blocks > 0; block->common.blocks--)
     {
         helia_nn_sums_of_pair(block);
         if (shifts_right)

@@ -199,7 +199,7 @@ static inline void helia_nn_sums_of_patches(
  * The patches lie `depth` rounded up to whole vectors apart; up to 16 bytes behind an even number of them are read, whatever they
  * hold.
  */
-static void helia_nn_multiply_patches(const helia_nn_output_stage *stage,
+static __attribute__((noinline)) void helia_nn_multiply_patches(const helia_nn_output_stage *stage,
                                       const int8_t *patches,
                                       int32_t count,
                                       const int8_t *weights,
