@@ -18,7 +18,7 @@
 /* Output channels of a pass over the input. */
 #define CHANNELS HELIA_NN_PAIR_CHANNELS
 
-/* Fewer positions than this are not worth the preparations. */
+/* Fewer positions than this are not worth the preparations for whole columns. */
 #define FEW_POSITIONS 8
 
 /* Input of a column of patches; at least one patch. */
@@ -27,8 +27,8 @@
 /*
  * Gathers `rows` rows of a strip of the input, as wide as a patch, one behind the other; writes up to 15 bytes past their end.
  *
- * One vector holds a row. Lanes outside the input are loaded as 0 and get the zero point by OR, so strips at the left and right edge
- * cost as much as others.
+ * One vector holds a row. Lanes outside the input are loaded as 0 and get the zero point by OR, so strips at the left and right
+ * edge cost as much as others.
  */
 static void gather_strip(const int8_t *input,
                          const cmsis_nn_dims *input_dims,
@@ -114,7 +114,7 @@ static void convolve_by_position(const helia_nn_output_stage *stage,
                                  const cmsis_nn_dims *output_dims,
                                  int8_t *output)
 {
-    int8_t patches[POSITIONS * MAX_DEPTH + 16];
+    int8_t patches[POSITIONS * MAX_DEPTH + 16]; /* A row of the last one may be stored as a whole vector. */
     const int32_t depth = filter_dims->h * filter_dims->w * input_dims->c;
     int32_t filled = 0;
     for (int32_t n = 0; n < input_dims->n; n++)
@@ -235,8 +235,8 @@ static void multiply_strip(
 }
 
 /*
- * Goes through the output column by column: patches below each other share rows, so the input of a column is gathered once, as one
- * strip, and each patch is a piece of it.
+ * Goes through the output column by column: patches below each other share rows, so the input of a column is gathered once, as
+ * one strip, and each patch is a piece of it.
  */
 static void convolve_channels(const helia_nn_output_stage *stage,
                               const cmsis_nn_conv_params *params,
@@ -272,7 +272,7 @@ static void convolve_channels(const helia_nn_output_stage *stage,
         helia_nn_patch_places places = {output, output_dims->h, row_step, output_dims->c, 0};
         if (output_dims->h == 1)
         {
-            /* One row: as good as a column. */
+            /* Columns of one output make a row, which is written as one column is. */
             places.rows = output_dims->w;
             places.row_step = output_dims->c;
         }
@@ -319,6 +319,7 @@ static void convolve_channels(const helia_nn_output_stage *stage,
     }
 }
 
+/* Up to CHANNELS channels at a time, with start values that are folded, by the caller or here. */
 static void convolve_by_column(const helia_nn_output_stage *stage,
                                const cmsis_nn_conv_params *params,
                                const cmsis_nn_dims *input_dims,
@@ -360,7 +361,7 @@ static void convolve(const helia_nn_output_stage *stage,
                      const cmsis_nn_dims *output_dims,
                      int8_t *output)
 {
-    if (output_dims->n * output_dims->h * output_dims->w < FEW_POSITIONS)
+    if (input_dims->n * output_dims->h * output_dims->w < FEW_POSITIONS)
     {
         convolve_by_position(stage, params, input_dims, input, filter_dims, filter, output_dims, output);
         return;

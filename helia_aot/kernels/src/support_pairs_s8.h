@@ -16,9 +16,9 @@
 #define HELIA_NN_PAIR_CHANNELS 64
 
 /*
- * All that the assembly needs to know. Of the common block it uses the limits, the offset, `blocks` as the number of pairs,
- * `x0`, `x1`, `out0` and `out1`, which are moved on to the next pair, and `next_multiplier`, `next_shift` and `next_weights`, which
- * are those of the first channel.
+ * All that the assembly needs to know. Of the common block it uses the limits, the offset, `blocks` as the number of pairs, `x0`,
+ * `x1`, `out0` and `out1`, which are moved on to the next pair, and `next_multiplier`, `next_shift` and `next_weights`, which are
+ * those of the first channel.
  */
 typedef struct
 {
@@ -221,8 +221,8 @@ static HELIA_NN_COLD void helia_nn_outputs_of_pair_any_shift(helia_nn_pair_block
 }
 
 /*
- * `blocks` pairs of patches, whose first ones are at `x0` and `x1`, to `out0` and `out1`. The patches of a pair may be one, and then
- * its outputs are one too.
+ * `blocks` pairs of patches, whose first ones are at `x0` and `x1`, to `out0` and `out1`. The patches of a pair may be one, and
+ * then its outputs are one too.
  */
 static __attribute__((noinline)) void helia_nn_multiply_pairs(helia_nn_pair_block *block, bool shifts_right)
 {

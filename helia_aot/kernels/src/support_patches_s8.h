@@ -13,7 +13,7 @@
 
 #include "support_mve_s8.h"
 
-/* Rows of one product at most; even, since longer rows are taken in pairs. */
+/* Rows of one product at most; even, since rows of two vectors are taken in pairs. */
 #define HELIA_NN_PATCHES 48
 
 /*
@@ -74,15 +74,6 @@ static inline void helia_nn_sums_of_16(
                    : HELIA_NN_PREDICATE "q0", "q1", "q2", "q3", "q4", "lr", "memory");
 }
 
-/*
- * What the loops over pairs of rows have in common: `load` brings the weights of two channels, `round` is two rows. It begins with
- * the first vector of its first row loaded, and all four sums at their start values.
- */
-#define HELIA_NN_ASM_PAIRS(load, x, round)                                                                                    \
-    "vctp.8 %[s0]\n\t" load "ldrd %[t0], %[t1], [%[t0]]\n\t"                                                                  \
-    "dls lr, %[s1]\n\t" HELIA_NN_ASM_NEXT(x) HELIA_NN_ASM_START("s0", "s1") HELIA_NN_ASM_START("s2", "s3")                 \
-    "1:\n\t" round "le lr, 1b\n\t" HELIA_NN_ASM_KEEP("s2", "s3")
-
 /* One row of two vectors into the sums a0 and a1; those of the row in front, b0 and b1, are stored and started again. */
 #define HELIA_NN_ASM_ROW_OF_32(a0, a1, b0, b1)                                                                                \
     HELIA_NN_ASM_SUM(a0, "q0", "q4")                                                                                          \
@@ -108,12 +99,22 @@ static inline void helia_nn_sums_of_32(helia_nn_patch_sums *sums,
     const int32_t *t0 = start + place;
     const int8_t *t1 = weights + place * depth;
     __asm volatile(
-        HELIA_NN_ASM_PAIRS("vldrb.8 q0, [%[t1]]\n\t" HELIA_NN_ASM_TAIL_OF("q1") "[%[t1], #16]\n\t"
-                           "add %[t1], %[depth]\n\t"
-                           "vldrb.8 q2, [%[t1]]\n\t" HELIA_NN_ASM_TAIL_OF("q3") "[%[t1], #16]\n\t",
-                           "q4",
-                           HELIA_NN_ASM_ROW_OF_32("s0", "s1", "s2", "s3") HELIA_NN_ASM_ROW_OF_32("s2", "s3", "s0", "s1"))
-        : [s0] "+Te"(s0), [s1] "+Te"(s1), [s2] "=&Te"(s2), [s3] "=&Te"(s3), [t0] "+r"(t0), [t1] "+r"(t1), [x] "+r"(x), [to] "+r"(to)
+        "vctp.8 %[s0]\n\t"
+        "vldrb.8 q0, [%[t1]]\n\t" HELIA_NN_ASM_TAIL_OF("q1") "[%[t1], #16]\n\t"
+        "add %[t1], %[depth]\n\t"
+        "vldrb.8 q2, [%[t1]]\n\t" HELIA_NN_ASM_TAIL_OF("q3") "[%[t1], #16]\n\t"
+        "ldrd %[t0], %[t1], [%[t0]]\n\t"
+        "dls lr, %[s1]\n\t" HELIA_NN_ASM_NEXT("q4") HELIA_NN_ASM_START("s0", "s1") HELIA_NN_ASM_START("s2", "s3")
+        "1:\n\t" HELIA_NN_ASM_ROW_OF_32("s0", "s1", "s2", "s3") HELIA_NN_ASM_ROW_OF_32("s2", "s3", "s0", "s1")
+        "le lr, 1b\n\t" HELIA_NN_ASM_KEEP("s2", "s3")
+        : [s0] "+Te"(s0),
+          [s1] "+Te"(s1),
+          [s2] "=&Te"(s2),
+          [s3] "=&Te"(s3),
+          [t0] "+r"(t0),
+          [t1] "+r"(t1),
+          [x] "+r"(x),
+          [to] "+r"(to)
         : [depth] "r"(depth)
         : HELIA_NN_PREDICATE "q0", "q1", "q2", "q3", "q4", "q5", "lr", "memory");
 }
@@ -193,19 +194,19 @@ static inline void helia_nn_sums_of_patches(
 }
 
 /*
- * `count` (1 to HELIA_NN_PATCHES) patches of `depth` bytes (1 to 32) by `channels` channels (a multiple of 4), whose start values are
- * the sums of the output stage; moves `places` on.
+ * `count` (1 to HELIA_NN_PATCHES) patches of `depth` bytes (1 to 32) by `channels` channels (a multiple of 4), whose start values
+ * are the sums of the output stage; moves `places` on.
  *
  * The patches lie `depth` rounded up to whole vectors apart; up to 16 bytes behind an even number of them are read, whatever they
  * hold.
  */
 static __attribute__((noinline)) void helia_nn_multiply_patches(const helia_nn_output_stage *stage,
-                                      const int8_t *patches,
-                                      int32_t count,
-                                      const int8_t *weights,
-                                      int32_t channels,
-                                      int32_t depth,
-                                      helia_nn_patch_places *places)
+                                                                const int8_t *patches,
+                                                                int32_t count,
+                                                                const int8_t *weights,
+                                                                int32_t channels,
+                                                                int32_t depth,
+                                                                helia_nn_patch_places *places)
 {
     helia_nn_patch_sums sums;
     int32_t row = 0, columns = 0;
