@@ -45,6 +45,9 @@ WRAPPER: Final = "arm_depthwise_conv_wrapper_s8"
 _LANES: Final = 16
 """int8 lanes of a vector."""
 _WITHOUT_SUMS: Final = (GENERAL, DSP_3X3)
+_PLANAR_FIRST_LAYOUT_LANES: Final = 32
+_PLANAR_LAYOUT_LANES: Final = {DIRECT_3X3: 600, DIRECT_CHANNELWISE: 96}
+"""What the planar entry's preparations cost, see :func:`planar_pays`."""
 
 
 class Depthwise:
@@ -168,9 +171,9 @@ def _entry(geometry: Window, c_in: int, c_out: int, target: Target, *, specializ
     unit_stride = (geometry.stride_h, geometry.stride_w) == (1, 1)
     if is_3x3 and c_in == 64 and unit_stride and max(geometry.pad_h, geometry.pad_w) <= 1:
         return DIRECT_3X3_C64_S1
-    if takes_planar(geometry, c_in):
-        return DIRECT_PLANAR
-    return DIRECT_3X3 if is_3x3 else DIRECT_CHANNELWISE
+    others = DIRECT_3X3 if is_3x3 else DIRECT_CHANNELWISE
+    planar = takes_planar(geometry, c_in) and planar_pays(geometry, c_in, instead_of=others)
+    return DIRECT_PLANAR if planar else others
 
 
 def takes_optimized(geometry: Window, c_in: int, c_out: int) -> bool:
@@ -196,6 +199,28 @@ def takes_planar(geometry: Window, channels: int) -> bool:
         and _packed_vectors(channels) <= _LANES
         and row.out_w * channels >= _LANES
     )
+
+
+def planar_pays(geometry: Window, channels: int, *, instead_of: str) -> bool:
+    """Says whether ``arm_depthwise_conv_s8_opt_planar`` is worth its preparations.
+
+    It fills the lanes of the last vector of each pixel, which the other entries leave empty, but has
+    to lay out weights and quantization for every vector until the channels repeat, not once for each
+    16 channels.
+
+    Args:
+        geometry: The layer's window.
+        channels: Input channels, as many as output channels.
+        instead_of: The entry that would be called otherwise.
+
+    Returns:
+        Whether the lanes filled in all outputs are worth that. The prices, in lanes, are fitted to
+        modelled cycles of shapes of 4 to 80 channels (``tests/benchmarks/depthwise_planar.py``).
+    """
+    slices = -(-channels // _LANES)
+    filled_lanes = geometry.out_h * geometry.out_w * (slices * _LANES - channels)
+    lanes_of_layout = _PLANAR_LAYOUT_LANES[instead_of] * (_packed_vectors(channels) - slices)
+    return filled_lanes >= _PLANAR_FIRST_LAYOUT_LANES + lanes_of_layout
 
 
 @dataclass(frozen=True)

@@ -150,6 +150,36 @@ def test_convolve_s8_small_cin(shapes):
     check("arm_convolve_s8_small_cin", shapes)
 
 
+SMALL_CIN = [
+    # Every depth by itself and by parts of it: one row, one column, and what fits in between.
+    *[valid(size=(1, 20), cin=1, cout=4, kernel=(1, k), seed=k) for k in range(1, 17)],
+    *[same(size=(50, 2), cin=1, cout=8, kernel=(k, 1), seed=k) for k in range(1, 49)],
+    *[same(size=(9, 5), cin=3, cout=4, kernel=(k, 5), seed=k, folded=k != 2) for k in (1, 2, 3)],
+    # Numbers of patches around those of one product, odd ones too, and the few that are not worth it.
+    *[same(size=(h, w), cin=2, cout=8, kernel=(3, 2), seed=h) for h, w in [(7, 1), (2, 4), (47, 1), (7, 7), (16, 3), (97, 1)]],
+    *[same(size=(h, w), cin=1, cout=12, kernel=(6, 7), seed=h) for h, w in [(7, 1), (3, 3), (13, 3), (9, 2)]],
+    # Columns that do not fit in one strip, with padding at both ends; steps over rows between patches.
+    *[same(size=(130, 3), cin=3, cout=4, kernel=(k, 5), stride=(s, 2), seed=k + s) for k in (1, 2, 3) for s in (1, 2, 5)],
+    # More channels than one pass takes, the last pass with one block of four.
+    *variants(same, size=(5, 5), cin=1, cout=68, kernel=(10, 4), stride=(2, 1)),
+    *variants(same, size=(5, 5), cin=3, cout=132, kernel=(3, 3), stride=(1, 2)),
+    *variants(same, size=(4, 3), cin=1, cout=72, kernel=(2, 3), activation=(-5, 5)),
+    # Single rows, padded and not, several images of an odd number of positions.
+    *variants(same, size=(1, 61), cin=1, cout=4, kernel=(1, 16), stride=(2, 2), batches=3),
+    *variants(same, size=(1, 27), cin=3, cout=8, kernel=(1, 5), stride=(1, 1), batches=2),
+    *variants(same, size=(1, 33), cin=2, cout=4, kernel=(3, 8), batches=2),
+    *variants(same, size=(3, 3), cin=2, cout=8, kernel=(4, 5), batches=3, input_zero_point=-128),
+    # Saturation, left shifts and shifts by 0.
+    *[same(size=(6, 7), cin=3, cout=16, kernel=(3, 3), extreme=True, seed=s, folded=s % 3 > 0) for s in range(6)],
+    *[same(size=(6, 7), cin=1, cout=16, kernel=(5, 8), extreme=True, seed=s, folded=s % 3 > 0) for s in range(6)],
+    *[same(size=(6, 7), cin=1, cout=16, kernel=(3, 3), extreme=True, seed=s, folded=s % 3 > 0) for s in range(6)],
+]  # fmt: skip
+
+
+def test_convolve_s8_small_cin_edges():
+    check("arm_convolve_s8_small_cin", SMALL_CIN)
+
+
 C16 = {
     "kernel": st.just((3, 3)),
     "cin": st.just(16),

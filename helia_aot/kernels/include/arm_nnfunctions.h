@@ -56,7 +56,7 @@ arm_cmsis_nn_status arm_convolve_s8(
  * Direct entry for first layers: 1 to 3 input channels.
  *
  * Rule: input channels 1..3 and equal to the filter's, dilation 1, K_W*C_IN <= 16, K_H*K_W*C_IN <= 48, C_OUT a multiple of 4.
- * @param ctx Unused, may hold a NULL buffer; about 400 bytes of stack hold patches.
+ * @param ctx Unused, may hold a NULL buffer. About 4 KB of stack hold patches and sums with MVE, 500 bytes without.
  */
 arm_cmsis_nn_status arm_convolve_s8_small_cin(
     const cmsis_nn_context *ctx,

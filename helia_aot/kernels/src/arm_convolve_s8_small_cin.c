@@ -7,233 +7,383 @@
 /* The longest patch of the entry's rule: three vectors. */
 #define MAX_DEPTH 48
 
-/* Bytes from one gathered patch to the next: a row of the last one is stored as a whole vector. */
-#define PATCH_STEP 64
-
-/* Filters that are copied to the stack; 4 of the longest at least. */
-#define FILTER_BYTES 1024
-
-/* Output positions that are gathered before one matrix product. */
-#define POSITIONS 8
-
 #if defined(HELIA_NN_MVE)
 
 #include "support_pairs_s8.h"
+#include "support_patches_s8.h"
+
+/* Patches of up to two vectors that are multiplied at a time; longer ones are multiplied in pairs. */
+#define PATCH_BYTES (2 * HELIA_NN_LANES * HELIA_NN_PATCHES)
+
+/* Output channels of a pass over the input. */
+#define CHANNELS HELIA_NN_PAIR_CHANNELS
+
+/* Fewer positions than this are not worth the preparations for whole columns. */
+#define FEW_POSITIONS 8
+
+/* Input of a column of patches; at least one patch. */
+#define STRIP_BYTES 512
 
 /*
- * Gathers a patch; writes up to 15 bytes past its end, all 0.
+ * Gathers `rows` rows of a strip of the input, as wide as a patch, one behind the other; writes up to 15 bytes past their end.
  *
- * One vector holds a row of the patch. Lanes outside the input are loaded as 0 and get the zero point by OR, so positions at the
- * left and right edge cost as much as others.
+ * One vector holds a row. Lanes outside the input are loaded as 0 and get the zero point by OR, so strips at the left and right
+ * edge cost as much as others.
  */
-static HELIA_NN_COLD void gather(const int8_t *input,
-                                 const cmsis_nn_dims *input_dims,
-                                 const cmsis_nn_dims *filter_dims,
-                                 const cmsis_nn_conv_params *params,
-                                 int32_t top,
-                                 int32_t left,
-                                 int8_t *target)
+static void gather_strip(const int8_t *input,
+                         const cmsis_nn_dims *input_dims,
+                         const cmsis_nn_dims *filter_dims,
+                         const cmsis_nn_conv_params *params,
+                         int32_t top,
+                         int32_t left,
+                         int32_t rows,
+                         int8_t *strip)
 {
-    const int32_t channels = input_dims->c;
-    const int32_t row_bytes = filter_dims->w * channels;
-    const int32_t row_step = input_dims->w * channels;
-    const int32_t before = helia_nn_max(-left * channels, 0);
-    const int32_t end = helia_nn_max((input_dims->w - left) * channels, 0);
-    const mve_pred16_t inside =
-        (mve_pred16_t)(vctp8q((uint32_t)helia_nn_min(end, row_bytes)) & ~vctp8q((uint32_t)before));
-    const int8x16_t zero = vdupq_n_s8(0);
-    const int8x16_t padding =
-        vpselq_s8(vdupq_n_s8((int8_t)-params->input_offset), zero, vctp8q((uint32_t)row_bytes));
-    const int8x16_t edge = vpselq_s8(zero, padding, inside);
-    int32_t row = 0;
-    for (; row < filter_dims->h && top + row < 0; row++, target += row_bytes)
+    const int32_t row_bytes = filter_dims->w * input_dims->c;
+    const int32_t row_step = input_dims->w * input_dims->c;
+    const int32_t first = left * input_dims->c;
+    const int8x16_t padding = vdupq_n_s8((int8_t)-params->input_offset);
+    mve_pred16_t inside = vctp8q((uint32_t)row_bytes);
+    int8x16_t edge = vdupq_n_s8(0);
+    if (first < 0 || first + row_bytes > row_step)
     {
-        vst1q_s8(target, padding);
+        const int32_t end = helia_nn_clamp(row_step - first, 0, row_bytes);
+        inside = (mve_pred16_t)(vctp8q((uint32_t)end) & ~vctp8q((uint32_t)helia_nn_max(-first, 0)));
+        edge = vpselq_s8(edge, padding, inside);
     }
-    const int32_t stop = helia_nn_min(filter_dims->h, input_dims->h - top);
-    if (row < stop)
+    for (; rows > 0 && top < 0; rows--, top++, strip += row_bytes)
     {
-        const int8_t *source = input + (top + row) * row_step + left * channels;
+        vst1q_s8(strip, padding);
+    }
+    const int32_t count = helia_nn_min(rows, input_dims->h - top);
+    if (count > 0)
+    {
+        const int8_t *source = input + top * row_step + first;
         __asm volatile("vmsr p0, %[inside]\n\t"
-                       "wls lr, %[rows], 2f\n"
+                       "dls lr, %[count]\n"
                        "1:\n\t"
                        "vpst\n\t"
                        "vldrbt.8 q0, [%[source]]\n\t"
                        "add %[source], %[row_step]\n\t"
                        "vorr q0, q0, %q[edge]\n\t"
-                       "vstrb.8 q0, [%[target]]\n\t"
-                       "add %[target], %[row_bytes]\n\t"
-                       "le lr, 1b\n"
-                       "2:\n\t"
-                       : [source] "+r"(source), [target] "+r"(target)
+                       "vstrb.8 q0, [%[strip]]\n\t"
+                       "add %[strip], %[row_bytes]\n\t"
+                       "le lr, 1b\n\t"
+                       : [source] "+r"(source), [strip] "+r"(strip)
                        : [row_step] "r"(row_step),
                          [row_bytes] "r"(row_bytes),
-                         [rows] "r"(stop - row),
+                         [count] "r"(count),
                          [inside] "r"(inside),
                          [edge] "w"(edge)
                        : HELIA_NN_PREDICATE "q0", "lr", "memory");
-        row = stop;
+        rows -= count;
     }
-    for (; row < filter_dims->h; row++, target += row_bytes)
+    for (; rows > 0; rows--, strip += row_bytes)
     {
-        vst1q_s8(target, padding);
-    }
-}
-
-/*
- * The same for `count` patches inside the input, `position_step` bytes apart, the first one's first byte at `source`. Row by row
- * over all patches; what a vector holds beyond its row is 0 and, but behind the last row, overwritten by the next one.
- */
-static void gather_inside(const int8_t *source,
-                          int32_t row_step,
-                          int32_t row_bytes,
-                          int32_t rows,
-                          int32_t position_step,
-                          int32_t count,
-                          int8_t *target)
-{
-    for (; rows > 0; rows--, source += row_step, target += row_bytes)
-    {
-        const int8_t *from = source;
-        int8_t *to = target;
-        __asm volatile("vctp.8 %[row_bytes]\n\t"
-                       "dls lr, %[count]\n"
-                       "1:\n\t"
-                       "vpst\n\t"
-                       "vldrbt.8 q0, [%[from]]\n\t"
-                       "add %[from], %[position_step]\n\t"
-                       "vstrb.8 q0, [%[to]], #64\n\t"
-                       "le lr, 1b\n\t"
-                       : [from] "+r"(from), [to] "+r"(to)
-                       : [position_step] "r"(position_step), [row_bytes] "r"(row_bytes), [count] "r"(count)
-                       : HELIA_NN_PREDICATE "q0", "lr", "memory");
-    }
-}
-
-/*
- * What the loops over pairs of patches need besides the output stage. Filters are read in whole vectors: all are copied to aligned
- * vectors where they fit, else those of the last block alone, behind which nothing may be read.
- */
-typedef struct
-{
-    helia_nn_block block;
-    const int8_t *filter;
-    int32_t channels; /* From `filter`; those after it are in `copies`. */
-    int32_t copied;
-    int8_t copies[FILTER_BYTES] __attribute__((aligned(16)));
-} pair_plan;
-
-/* Whether the loops over pairs take the layer. */
-static bool plan_pairs(
-    pair_plan *plan, const helia_nn_output_stage *stage, const int8_t *filter, int32_t channels, int32_t depth)
-{
-    if (stage->sums == NULL || !stage->shifts_right || depth <= HELIA_NN_LANES)
-    {
-        return false;
-    }
-    const int32_t whole = (depth + HELIA_NN_LANES - 1) & -HELIA_NN_LANES;
-    const bool fits = channels * whole <= FILTER_BYTES;
-    if (!fits && whole <= 2 * HELIA_NN_LANES)
-    {
-        return false;
-    }
-    const int32_t pitch = fits ? whole : depth;
-    helia_nn_prepare_block(&plan->block, stage, pitch);
-    plan->block.overlap = whole - pitch;
-    plan->filter = filter;
-    plan->copied = fits ? channels : 4;
-    plan->channels = channels - plan->copied;
-    filter += plan->channels * depth;
-    for (int32_t i = 0; i < plan->copied; i++)
-    {
-        helia_nn_copy(plan->copies + i * pitch, filter + i * depth, depth);
-    }
-    return true;
-}
-
-static void pair_of_patches(helia_nn_block *block, const int32_t *sums, const int8_t *filter, int32_t channels)
-{
-    block->blocks = (int32_t)((uint32_t)channels / 4);
-    if (block->depth == 2 * HELIA_NN_LANES)
-    {
-        helia_nn_pair_of_32(block, sums, filter);
-    }
-    else
-    {
-        helia_nn_pair_of_48(block, sums, filter);
-    }
-}
-
-/*
- * An even number of patches with all channels. A function of its own even where the entry is inlined: its assembly takes nearly
- * every register.
- */
-static __attribute__((noinline)) void multiply_pairs(
-    pair_plan *plan, const helia_nn_output_stage *stage, const int8_t *patches, int32_t count, int8_t *output)
-{
-    helia_nn_block *block = &plan->block;
-    const int32_t channels = plan->channels + plan->copied;
-    for (; count > 0; count -= 2, patches += 2 * PATCH_STEP, output += 2 * channels)
-    {
-        block->x0 = patches;
-        block->x1 = patches + PATCH_STEP;
-        block->out0 = output;
-        block->out1 = output + channels;
-        block->next_multiplier = stage->multiplier;
-        block->next_shift = stage->shift;
-        if (plan->channels > 0)
-        {
-            pair_of_patches(block, stage->sums, plan->filter, plan->channels);
-            block->out0 += plan->channels;
-            block->out1 += plan->channels;
-        }
-        pair_of_patches(block, stage->sums + plan->channels, plan->copies, plan->copied);
+        vst1q_s8(strip, padding);
     }
 }
 
 #else
 
-#define gather helia_nn_gather_patch
-
-static void gather_inside(const int8_t *source,
-                          int32_t row_step,
-                          int32_t row_bytes,
-                          int32_t rows,
-                          int32_t position_step,
-                          int32_t count,
-                          int8_t *target)
+/* Gathers `rows` rows of a strip of the input, as wide as a patch, one behind the other. */
+static void gather_strip(const int8_t *input,
+                         const cmsis_nn_dims *input_dims,
+                         const cmsis_nn_dims *filter_dims,
+                         const cmsis_nn_conv_params *params,
+                         int32_t top,
+                         int32_t left,
+                         int32_t rows,
+                         int8_t *strip)
 {
-    for (; count > 0; count--, source += position_step, target += PATCH_STEP)
+    const cmsis_nn_dims window = {1, rows, filter_dims->w, filter_dims->c};
+    helia_nn_gather_patch(input, input_dims, &window, params, top, left, strip);
+}
+
+#endif
+
+/* Output positions that are gathered before one matrix product. */
+#define POSITIONS 8
+
+static void convolve_by_position(const helia_nn_output_stage *stage,
+                                 const cmsis_nn_conv_params *params,
+                                 const cmsis_nn_dims *input_dims,
+                                 const int8_t *input,
+                                 const cmsis_nn_dims *filter_dims,
+                                 const int8_t *filter,
+                                 const cmsis_nn_dims *output_dims,
+                                 int8_t *output)
+{
+    int8_t patches[POSITIONS * MAX_DEPTH + 16]; /* A row of the last one may be stored as a whole vector. */
+    const int32_t depth = filter_dims->h * filter_dims->w * input_dims->c;
+    int32_t filled = 0;
+    for (int32_t n = 0; n < input_dims->n; n++)
     {
-        helia_nn_copy_rows(target, source, row_bytes, row_step, rows);
+        for (int32_t y = 0; y < output_dims->h; y++)
+        {
+            for (int32_t x = 0; x < output_dims->w; x++)
+            {
+                gather_strip(input,
+                             input_dims,
+                             filter_dims,
+                             params,
+                             y * params->stride.h - params->padding.h,
+                             x * params->stride.w - params->padding.w,
+                             filter_dims->h,
+                             patches + filled * MAX_DEPTH);
+                filled++;
+                if (filled == POSITIONS)
+                {
+                    helia_nn_matmul_s8(patches, MAX_DEPTH, filled, filter, output_dims->c, depth, stage, output);
+                    output += filled * output_dims->c;
+                    filled = 0;
+                }
+            }
+        }
+        input += input_dims->h * input_dims->w * input_dims->c;
+    }
+    helia_nn_matmul_s8(patches, MAX_DEPTH, filled, filter, output_dims->c, depth, stage, output);
+}
+
+#if defined(HELIA_NN_MVE)
+
+/* Copies `count` (1 or more) patches, `step` bytes apart, to where whole vectors of them are aligned: `target_step` apart. */
+static void align_patches(const int8_t *source, int32_t step, int32_t count, int8_t *target, int32_t target_step)
+{
+    for (int32_t at = 0; at < target_step; at += HELIA_NN_LANES)
+    {
+        const int8_t *from = source + at;
+        int8_t *to = target + at;
+        __asm volatile("dls lr, %[count]\n"
+                       "1:\n\t"
+                       "vldrb.8 q0, [%[from]]\n\t"
+                       "add %[from], %[step]\n\t"
+                       "vstrb.8 q0, [%[to]]\n\t"
+                       "add %[to], %[target_step]\n\t"
+                       "le lr, 1b\n\t"
+                       : [from] "+r"(from), [to] "+r"(to)
+                       : [step] "r"(step), [target_step] "r"(target_step), [count] "r"(count)
+                       : "q0", "lr", "memory");
     }
 }
 
+/* Start values of `channels` channels where they are not folded: bias and input offset times the sum of the weights. */
+static HELIA_NN_COLD void start_values(const helia_nn_output_stage *stage,
+                                       int32_t first,
+                                       int32_t channels,
+                                       const int8_t *weights,
+                                       int32_t depth,
+                                       int32_t *start)
+{
+    for (int32_t c = first; c < first + channels; c++)
+    {
+        int32_t sum = 0;
+        for (int32_t k = 0; k < depth; k++)
+        {
+            sum += *weights++;
+        }
+        *start++ = (stage->bias != NULL ? stage->bias[c] : 0) + stage->input_offset * sum;
+    }
+}
+
+/* Patches in pairs, for depths above two vectors. An odd one at the end of a strip waits for the first of the next strip. */
 typedef struct
 {
-    int32_t unused;
-} pair_plan;
+    helia_nn_pair_block block;
+    bool shifts_right;
+    int8_t *waiting; /* Where the output of the waiting patch goes; NULL if none waits. */
+    int8_t patch[MAX_DEPTH];
+} pairing;
 
-static bool plan_pairs(
-    pair_plan *plan, const helia_nn_output_stage *stage, const int8_t *filter, int32_t channels, int32_t depth)
+/* The waiting patch together with another one, which may be itself. */
+static void multiply_waiting(pairing *pairs, const int8_t *patch, int8_t *output)
 {
-    (void)plan;
-    (void)stage;
-    (void)filter;
-    (void)channels;
-    (void)depth;
-    return false;
+    pairs->block.common.x0 = pairs->patch;
+    pairs->block.common.x1 = patch;
+    pairs->block.common.out0 = pairs->waiting;
+    pairs->block.common.out1 = output;
+    pairs->block.common.blocks = 1;
+    helia_nn_multiply_pairs(&pairs->block, pairs->shifts_right);
+    pairs->waiting = NULL;
 }
 
-static void multiply_pairs(
-    pair_plan *plan, const helia_nn_output_stage *stage, const int8_t *patches, int32_t count, int8_t *output)
+/* The `count` patches of a strip, `step` bytes apart. */
+static void multiply_strip(
+    pairing *pairs, const int8_t *patch, int32_t step, int32_t count, int8_t *output, int32_t output_step)
 {
-    (void)plan;
-    (void)stage;
-    (void)patches;
-    (void)count;
-    (void)output;
+    if (pairs->waiting != NULL)
+    {
+        multiply_waiting(pairs, patch, output);
+        count--;
+        patch += step;
+        output += output_step;
+    }
+    helia_nn_pair_block *const block = &pairs->block;
+    block->step = 2 * step;
+    block->output_step = 2 * output_step;
+    block->common.x0 = patch;
+    block->common.x1 = patch + step;
+    block->common.out0 = output;
+    block->common.out1 = output + output_step;
+    block->common.blocks = (int32_t)((uint32_t)count / 2);
+    helia_nn_multiply_pairs(block, pairs->shifts_right);
+    if (count % 2 != 0)
+    {
+        helia_nn_copy(pairs->patch, block->common.x0, pairs->block.common.depth);
+        pairs->waiting = block->common.out0;
+    }
 }
+
+/*
+ * Goes through the output column by column: patches below each other share rows, so the input of a column is gathered once, as
+ * one strip, and each patch is a piece of it.
+ */
+static void convolve_channels(const helia_nn_output_stage *stage,
+                              const cmsis_nn_conv_params *params,
+                              const cmsis_nn_dims *input_dims,
+                              const int8_t *input,
+                              const cmsis_nn_dims *filter_dims,
+                              const int8_t *filter,
+                              int32_t channels,
+                              const cmsis_nn_dims *output_dims,
+                              int8_t *output)
+{
+    int8_t strip[STRIP_BYTES + HELIA_NN_LANES] __attribute__((aligned(16)));
+    union
+    {
+        pairing pairs;
+        int8_t patches[PATCH_BYTES + HELIA_NN_LANES] __attribute__((aligned(16)));
+    } work;
+    const int32_t row_bytes = filter_dims->w * input_dims->c;
+    const int32_t depth = filter_dims->h * row_bytes;
+    const int32_t step = params->stride.h * row_bytes;
+    const int32_t patch_step = (depth + HELIA_NN_LANES - 1) & -HELIA_NN_LANES;
+    const int32_t most_in_strip = (int32_t)((uint32_t)(STRIP_BYTES - depth) / (uint32_t)step) + 1;
+    const int32_t row_step = output_dims->w * output_dims->c;
+    const bool in_pairs = depth > 2 * HELIA_NN_LANES;
+    if (in_pairs)
+    {
+        helia_nn_prepare_pairs(&work.pairs.block, stage, filter, channels, depth);
+        work.pairs.shifts_right = stage->shifts_right;
+        work.pairs.waiting = NULL;
+    }
+    for (int32_t n = 0; n < input_dims->n; n++)
+    {
+        helia_nn_patch_places places = {output, output_dims->h, row_step, output_dims->c, 0};
+        if (output_dims->h == 1)
+        {
+            /* Columns of one output make a row, which is written as one column is. */
+            places.rows = output_dims->w;
+            places.row_step = output_dims->c;
+        }
+        int32_t filled = 0, to_do = output_dims->h * output_dims->w;
+        for (int32_t x = 0; x < output_dims->w; x++)
+        {
+            for (int32_t y = 0, in_strip; y < output_dims->h; y += in_strip)
+            {
+                in_strip = helia_nn_min(most_in_strip, output_dims->h - y);
+                gather_strip(input,
+                             input_dims,
+                             filter_dims,
+                             params,
+                             y * params->stride.h - params->padding.h,
+                             x * params->stride.w - params->padding.w,
+                             (in_strip - 1) * params->stride.h + filter_dims->h,
+                             strip);
+                if (in_pairs)
+                {
+                    int8_t *const target = output + y * row_step + x * output_dims->c;
+                    multiply_strip(&work.pairs, strip, step, in_strip, target, row_step);
+                    continue;
+                }
+                for (int32_t done = 0, count; done < in_strip; done += count)
+                {
+                    count = helia_nn_min(in_strip - done, HELIA_NN_PATCHES - filled);
+                    align_patches(strip + done * step, step, count, work.patches + filled * patch_step, patch_step);
+                    filled += count;
+                    to_do -= count;
+                    if (filled == HELIA_NN_PATCHES || to_do == 0)
+                    {
+                        helia_nn_multiply_patches(stage, work.patches, filled, filter, channels, depth, &places);
+                        filled = 0;
+                    }
+                }
+            }
+        }
+        input += input_dims->h * input_dims->w * input_dims->c;
+        output += output_dims->h * row_step;
+    }
+    if (in_pairs && work.pairs.waiting != NULL)
+    {
+        multiply_waiting(&work.pairs, work.pairs.patch, work.pairs.waiting);
+    }
+}
+
+/* Up to CHANNELS channels at a time, with start values that are folded, by the caller or here. */
+static void convolve_by_column(const helia_nn_output_stage *stage,
+                               const cmsis_nn_conv_params *params,
+                               const cmsis_nn_dims *input_dims,
+                               const int8_t *input,
+                               const cmsis_nn_dims *filter_dims,
+                               const int8_t *filter,
+                               const cmsis_nn_dims *output_dims,
+                               int8_t *output)
+{
+    const int32_t depth = filter_dims->h * filter_dims->w * input_dims->c;
+    int32_t start[CHANNELS];
+    for (int32_t first = 0, channels; first < output_dims->c; first += channels)
+    {
+        channels = helia_nn_min(CHANNELS, output_dims->c - first);
+        helia_nn_output_stage part = *stage;
+        part.multiplier += first;
+        part.shift += first;
+        if (stage->sums != NULL)
+        {
+            part.sums += first;
+        }
+        else
+        {
+            start_values(stage, first, channels, filter, depth, start);
+            part.sums = start;
+        }
+        convolve_channels(
+            &part, params, input_dims, input, filter_dims, filter, channels, output_dims, output + first);
+        filter += channels * depth;
+    }
+}
+
+static void convolve(const helia_nn_output_stage *stage,
+                     const cmsis_nn_conv_params *params,
+                     const cmsis_nn_dims *input_dims,
+                     const int8_t *input,
+                     const cmsis_nn_dims *filter_dims,
+                     const int8_t *filter,
+                     const cmsis_nn_dims *output_dims,
+                     int8_t *output)
+{
+    if (input_dims->n * output_dims->h * output_dims->w < FEW_POSITIONS)
+    {
+        convolve_by_position(stage, params, input_dims, input, filter_dims, filter, output_dims, output);
+        return;
+    }
+    cmsis_nn_conv_params turned = *params;
+    cmsis_nn_dims turned_input = *input_dims, turned_filter = *filter_dims, turned_output = *output_dims;
+    if (filter_dims->h == 1 && input_dims->h == 1 && output_dims->h == 1 && params->padding.h == 0)
+    {
+        /* A single row is a column that lies on its side. */
+        turned.stride.h = params->stride.w;
+        turned.padding = (cmsis_nn_tile){.w = 0, .h = params->padding.w};
+        turned_input.h = input_dims->w;
+        turned_filter.h = filter_dims->w;
+        turned_output.h = output_dims->w;
+        turned_input.w = turned_filter.w = turned_output.w = 1;
+    }
+    convolve_by_column(stage, &turned, &turned_input, input, &turned_filter, filter, &turned_output, output);
+}
+
+#else
+
+#define convolve convolve_by_position
 
 #endif
 
@@ -263,67 +413,6 @@ arm_cmsis_nn_status arm_convolve_s8_small_cin(const cmsis_nn_context *ctx,
     }
     const helia_nn_output_stage stage =
         helia_nn_conv_output_stage(weight_sum_ctx, conv_params, quant_params, bias_data, output_dims->c, depth);
-    int8_t patches[POSITIONS * PATCH_STEP] __attribute__((aligned(16)));
-    /* Pairs of patches are read in whole vectors. */
-    helia_nn_fill(patches, 0, sizeof patches);
-    pair_plan plan;
-    const bool in_pairs = plan_pairs(&plan, &stage, filter_data, output_dims->c, depth);
-    const int32_t row_step = input_dims->w * input_dims->c;
-    const int32_t stride = conv_params->stride.w;
-    const int32_t position_step = stride * input_dims->c;
-    const int32_t last_left = input_dims->w - filter_dims->w;
-    int32_t filled = 0;
-    int32_t to_do = input_dims->n * output_dims->h * output_dims->w;
-    for (int32_t n = 0; n < input_dims->n; n++)
-    {
-        for (int32_t y = 0; y < output_dims->h; y++)
-        {
-            const int32_t top = y * conv_params->stride.h - conv_params->padding.h;
-            const bool rows_inside = top >= 0 && top + filter_dims->h <= input_dims->h;
-            int32_t left = -conv_params->padding.w;
-            int32_t offset = top * row_step + left * input_dims->c;
-            for (int32_t x = 0; x < output_dims->w;)
-            {
-                int8_t *const target = patches + filled * PATCH_STEP;
-                int32_t count = 1;
-                if (rows_inside && left >= 0 && left <= last_left)
-                {
-                    count = helia_nn_min(helia_nn_min(POSITIONS - filled, output_dims->w - x),
-                                         stride == 1 ? last_left - left + 1 : (last_left - left) / stride + 1);
-                    gather_inside(
-                        input_data + offset, row_step, row_bytes, filter_dims->h, position_step, count, target);
-                }
-                else
-                {
-                    gather(input_data, input_dims, filter_dims, conv_params, top, left, target);
-                }
-                x += count;
-                left += count * stride;
-                offset += count * position_step;
-                filled += count;
-                to_do -= count;
-                if (filled == POSITIONS || to_do == 0)
-                {
-                    const int32_t even = in_pairs ? filled & ~1 : 0;
-                    multiply_pairs(&plan, &stage, patches, even, output_data);
-                    output_data += even * output_dims->c;
-                    if (even < filled)
-                    {
-                        helia_nn_matmul_s8(patches + even * PATCH_STEP,
-                                           PATCH_STEP,
-                                           filled - even,
-                                           filter_data,
-                                           output_dims->c,
-                                           depth,
-                                           &stage,
-                                           output_data);
-                        output_data += (filled - even) * output_dims->c;
-                    }
-                    filled = 0;
-                }
-            }
-        }
-        input_data += input_dims->h * row_step;
-    }
+    convolve(&stage, conv_params, input_dims, input_data, filter_dims, filter_data, output_dims, output_data);
     return ARM_CMSIS_NN_SUCCESS;
 }
