@@ -10,9 +10,6 @@
 /* Bytes of a row that are widened at a time: two rows take 1 KB of stack. */
 #define WIDE_DEPTH 256
 
-/* Channels that deeper rows are widened for. */
-#define DEEP_CHUNK 32
-
 void helia_nn_widen_row(const int8_t *from, int32_t depth, int32_t offset, uint32_t *to)
 {
     const uint32_t offsets = helia_nn_twice(offset);
@@ -124,6 +121,38 @@ static void wide_rows_times_channels(const uint32_t *const wide[2],
     }
 }
 
+void helia_nn_sums_s8(const int8_t *const bytes[2],
+                      int32_t rows,
+                      int32_t offset,
+                      const int8_t *weights,
+                      int32_t channels,
+                      int32_t depth,
+                      const int32_t *start,
+                      int32_t *sums)
+{
+    uint32_t blocks[2][WIDE_DEPTH / 2];
+    const uint32_t *const wide[2] = {blocks[0], blocks[1]};
+    int32_t parts[2 * HELIA_NN_SUMS];
+    for (int32_t done = 0; done < depth; done += WIDE_DEPTH)
+    {
+        const int32_t now = helia_nn_min(depth - done, WIDE_DEPTH);
+        for (int32_t k = 0; k < rows; k++)
+        {
+            helia_nn_widen_row(bytes[k] + done, now, offset, blocks[k]);
+        }
+        if (done == 0)
+        {
+            sums_of_chunk(wide, rows, weights, depth, channels, now, start, sums);
+            continue;
+        }
+        sums_of_chunk(wide, rows, weights + done, depth, channels, now, NULL, parts);
+        for (int32_t i = 0; i < rows * channels; i++)
+        {
+            sums[i] += parts[i];
+        }
+    }
+}
+
 /* The same for rows of bytes of any depth: every chunk of channels widens them again, block by block. */
 static HELIA_NN_COLD void deep_rows_times_channels(const int8_t *const bytes[2],
                                                    int32_t rows,
@@ -136,32 +165,12 @@ static HELIA_NN_COLD void deep_rows_times_channels(const int8_t *const bytes[2],
 {
     const int32_t *const start = stage->sums != NULL ? stage->sums : stage->bias;
     const int32_t offset = stage->sums != NULL ? 0 : stage->input_offset;
-    uint32_t blocks[2][WIDE_DEPTH / 2];
-    const uint32_t *const wide[2] = {blocks[0], blocks[1]};
     const int32_t step = stage->per_channel ? 1 : 0;
-    int32_t sums[2 * DEEP_CHUNK], parts[2 * DEEP_CHUNK];
-    for (int32_t at = 0; at < channels; at += DEEP_CHUNK)
+    int32_t sums[2 * HELIA_NN_SUMS];
+    for (int32_t at = 0; at < channels; at += HELIA_NN_SUMS)
     {
-        const int32_t count = helia_nn_min(channels - at, DEEP_CHUNK);
-        for (int32_t done = 0; done < depth; done += WIDE_DEPTH)
-        {
-            const int32_t now = helia_nn_min(depth - done, WIDE_DEPTH);
-            for (int32_t k = 0; k < rows; k++)
-            {
-                helia_nn_widen_row(bytes[k] + done, now, offset, blocks[k]);
-            }
-            const int8_t *const weights = rhs + at * depth + done;
-            if (done == 0)
-            {
-                sums_of_chunk(wide, rows, weights, depth, count, now, start != NULL ? start + at : NULL, sums);
-                continue;
-            }
-            sums_of_chunk(wide, rows, weights, depth, count, now, NULL, parts);
-            for (int32_t i = 0; i < rows * count; i++)
-            {
-                sums[i] += parts[i];
-            }
-        }
+        const int32_t count = helia_nn_min(channels - at, HELIA_NN_SUMS);
+        helia_nn_sums_s8(bytes, rows, offset, rhs + at * depth, count, depth, start != NULL ? start + at : NULL, sums);
         helia_nn_outputs(rule,
                          sums,
                          rows,

@@ -76,6 +76,22 @@ void helia_nn_matmul_wide_s8(uint32_t *const rows[2],
                              const helia_nn_output_stage *stage,
                              int8_t *output);
 
+/* Channels of one call of helia_nn_sums_s8(), at most. */
+#define HELIA_NN_SUMS 32
+
+/*
+ * The dot products of one row of `depth` bytes or two with `channels` rows of weights, each added to its start value; NULL stands for
+ * zeros. `offset` is added to each byte of the rows. The sums of two rows alternate.
+ */
+void helia_nn_sums_s8(const int8_t *const bytes[2],
+                      int32_t rows,
+                      int32_t offset,
+                      const int8_t *weights,
+                      int32_t channels,
+                      int32_t depth,
+                      const int32_t *start,
+                      int32_t *sums);
+
 #endif
 
 #endif /* HELIA_NN_SUPPORT_MATMUL_S8_H */
