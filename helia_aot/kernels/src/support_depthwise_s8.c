@@ -90,6 +90,7 @@ bool helia_nn_depthwise_planar_rule(const helia_nn_depthwise_layer *layer)
 }
 
 #if defined(HELIA_NN_DSP)
+#include "support_depthwise_planes_dsp.h"
 #include "support_depthwise_s8_dsp.h"
 #endif
 
@@ -118,6 +119,11 @@ static int32_t accumulate(
 void helia_nn_depthwise_portable(const helia_nn_depthwise_layer *layer)
 {
 #if defined(HELIA_NN_DSP)
+    if (planes_rule(layer))
+    {
+        layer_in_planes(layer);
+        return;
+    }
     if (layer->sums == NULL)
     {
         layer_with_bias(layer);

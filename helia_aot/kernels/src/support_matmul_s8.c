@@ -153,7 +153,46 @@ void helia_nn_sums_s8(const int8_t *const bytes[2],
     }
 }
 
-/* The same for rows of bytes of any depth: every chunk of channels widens them again, block by block. */
+/* Puts int16 numbers into the order of a widened row. */
+static void split_row(const int16_t *from, int32_t depth, uint32_t *to)
+{
+    for (; depth > 0; depth -= 4, from += 4)
+    {
+        uint32_t first = 0, second = 0;
+        if (depth >= 4)
+        {
+            first = helia_nn_load_word(from);
+            second = helia_nn_load_word(from + 2);
+        }
+        else
+        {
+            memcpy(&first, from, (size_t)helia_nn_min(2 * depth, 4));
+            memcpy(&second, from + 2, depth == 3 ? 2 : 0);
+        }
+        *to++ = helia_nn_lower_halves(first, second);
+        *to++ = helia_nn_upper_halves(first, second);
+    }
+}
+
+void helia_nn_sums_s16_s8(const int16_t *values, const int8_t *weights, int32_t channels, int32_t depth, int64_t *sums)
+{
+    /* A block has 2^8 products of 2^22 at most, which fit into 32 bits. */
+    uint32_t block[WIDE_DEPTH / 2];
+    const uint32_t *const wide[2] = {block, NULL};
+    int32_t parts[HELIA_NN_SUMS];
+    for (int32_t done = 0; done < depth; done += WIDE_DEPTH)
+    {
+        const int32_t now = helia_nn_min(depth - done, WIDE_DEPTH);
+        split_row(values + done, now, block);
+        sums_of_chunk(wide, 1, weights + done, depth, channels, now, NULL, parts);
+        for (int32_t i = 0; i < channels; i++)
+        {
+            sums[i] += parts[i];
+        }
+    }
+}
+
+/* As wide_rows_times_channels() for rows of bytes of any depth: every chunk of channels widens them again, block by block. */
 static HELIA_NN_COLD void deep_rows_times_channels(const int8_t *const bytes[2],
                                                    int32_t rows,
                                                    const int8_t *rhs,

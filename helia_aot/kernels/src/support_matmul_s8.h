@@ -76,7 +76,7 @@ void helia_nn_matmul_wide_s8(uint32_t *const rows[2],
                              const helia_nn_output_stage *stage,
                              int8_t *output);
 
-/* Channels of one call of helia_nn_sums_s8(), at most. */
+/* Channels of one call of helia_nn_sums_s8() or helia_nn_sums_s16_s8(), at most. */
 #define HELIA_NN_SUMS 32
 
 /*
@@ -91,6 +91,9 @@ void helia_nn_sums_s8(const int8_t *const bytes[2],
                       int32_t depth,
                       const int32_t *start,
                       int32_t *sums);
+
+/* Adds the dot products of `depth` int16 numbers with at most HELIA_NN_SUMS rows of weights to `sums`. */
+void helia_nn_sums_s16_s8(const int16_t *values, const int8_t *weights, int32_t channels, int32_t depth, int64_t *sums);
 
 #endif
 
