@@ -56,48 +56,72 @@ static inline void pair_channels(uint32_t offsets, uint32_t u, uint32_t v, uint3
     to[3 * step] = helia_nn_upper_halves(odd_u, odd_v);
 }
 
-/* Fills one row of the planes; `row` is the first pixel of the input row. */
-static void load_plane_row(const helia_nn_depthwise_layer *layer, const plane_tile *tile, const int8_t *row, uint32_t *to)
+/* A column of words where both pixels are inside the input, `step` bytes apart; `rows` of them. */
+static void load_pairs(
+    uint32_t offsets, const int8_t *from, int32_t step, int32_t row_bytes, int32_t rows, uint32_t *to)
 {
-    const int32_t channels = layer->channels, width = layer->input_w;
-    const uint32_t offsets = tile->offsets, padding = tile->padding;
-    const int32_t end = tile->left + 2 * tile->words;
-    for (int32_t x = tile->left; x < end; x += 2, to += PLANE_ROWS)
+#pragma GCC unroll 2
+    for (; rows > 0; rows--)
     {
-        if (x < 0 || x + 1 >= width)
-        {
-            const uint32_t u = x >= 0 && x < width ? helia_nn_load_word(row + x * channels) : padding;
-            const uint32_t v = x + 1 >= 0 && x + 1 < width ? helia_nn_load_word(row + (x + 1) * channels) : padding;
-            pair_channels(offsets, u, v, to, PLANE_WORDS);
-            continue;
-        }
-        const int8_t *from = row + x * channels;
-        const int32_t inside = helia_nn_min(end, width - 1);
-        for (; x < inside; x += 2, to += PLANE_ROWS)
-        {
-            const uint32_t u = helia_nn_load_word(from), v = helia_nn_load_word(from + channels);
-            pair_channels(offsets, u, v, to, PLANE_WORDS);
-            from += 2 * channels;
-        }
-        x -= 2;
-        to -= PLANE_ROWS;
+        const uint32_t u = helia_nn_load_word(from), v = helia_nn_load_word(from + step);
+        pair_channels(offsets, u, v, to++, PLANE_WORDS);
+        from += row_bytes;
+    }
+}
+
+/* A column of words where one pixel is outside the input: the second one, or the first one where `padded_first` is set. */
+static void load_edge(uint32_t offsets,
+                      const int8_t *from,
+                      bool padded_first,
+                      uint32_t padding,
+                      int32_t row_bytes,
+                      int32_t rows,
+                      uint32_t *to)
+{
+    for (; rows > 0; rows--)
+    {
+        const uint32_t pixel = helia_nn_load_word(from);
+        pair_channels(offsets, padded_first ? padding : pixel, padded_first ? pixel : padding, to++, PLANE_WORDS);
+        from += row_bytes;
+    }
+}
+
+/* Some rows of a column of words outside the input. */
+static void load_padding(const plane_tile *tile, int32_t rows, uint32_t *to)
+{
+    for (; rows > 0; rows--)
+    {
+        pair_channels(tile->offsets, tile->padding, tile->padding, to++, PLANE_WORDS);
     }
 }
 
 static void load_planes(const helia_nn_depthwise_layer *layer, const plane_tile *tile, uint32_t *planes)
 {
-    for (int32_t y = 0; y < tile->rows; y++)
+    const int32_t channels = layer->channels, width = layer->input_w;
+    const int32_t row_bytes = width * channels;
+    const int32_t above = helia_nn_clamp(-tile->top, 0, tile->rows);
+    const int32_t inside = helia_nn_clamp(layer->input_h - tile->top, above, tile->rows) - above;
+    const int8_t *from = tile->input + (tile->top + above) * row_bytes + tile->left * channels;
+    int32_t x = tile->left;
+    for (int32_t word = 0; word < tile->words; word++, planes += PLANE_ROWS)
     {
-        const int32_t in_y = tile->top + y;
-        if (in_y >= 0 && in_y < layer->input_h)
+        uint32_t *const to = planes + above;
+        load_padding(tile, above, planes);
+        if (x >= 0 && x + 1 < width)
         {
-            load_plane_row(layer, tile, tile->input + in_y * layer->input_w * layer->channels, planes + y);
-            continue;
+            load_pairs(tile->offsets, from, channels, row_bytes, inside, to);
         }
-        for (int32_t word = 0; word < tile->words; word++)
+        else if (x == -1 || x == width - 1)
         {
-            pair_channels(tile->offsets, tile->padding, tile->padding, planes + y + word * PLANE_ROWS, PLANE_WORDS);
+            load_edge(tile->offsets, x < 0 ? from + channels : from, x < 0, tile->padding, row_bytes, inside, to);
         }
+        else
+        {
+            load_padding(tile, inside, to);
+        }
+        load_padding(tile, tile->rows - above - inside, to + inside);
+        x += 2;
+        from += 2 * channels;
     }
 }
 
@@ -200,13 +224,22 @@ DEFINE_PLANE(sums_of_stride_1,
                  COUNT_COLUMN NEXT_WORDS)
 
 /* With stride 2 every column is an even one; the third row of an output is the first one of the next. */
-DEFINE_PLANE(sums_of_stride_2,
-             START_COLUMN "str %[s2], [%[to]], #4\n\t"
-                          "add %[end], #4\n\t" LOAD_ROW EVEN_FIRST("s0", "w0", "w1") "1:\n\t" LOAD_ROW
-                 EVEN_MORE("s0", "w2", "w3") LOAD_ROW EVEN_MORE("s0", "w4", "w5") "str %[s0], [%[to]], #4\n\t" EVEN_FIRST(
-                     "s0", "w0", "w1") "cmp %[to], %[end]\n\t"
-                                       "bne 1b\n\t" COUNT_COLUMN NEXT_WORDS)
+#define LAST_ROWS                                                                                                             \
+    LOAD_ROW "ldr %[s1], [%[from]], #4\n\t"                                                                                   \
+             "ldr %[s2], [%[from], #" PLANE_COLUMN_BYTES " - 4]\n\t" EVEN_MORE("s0", "w2", "w3")                              \
+             "smlad %[s0], %[s1], %[w4], %[s0]\n\t"                                                                           \
+             "smlabt %[s0], %[s2], %[w5], %[s0]\n\t"                                                                          \
+             "str %[s0], [%[to]], #4\n\t"                                                                                     \
+             "smuad %[s0], %[s1], %[w0]\n\t"                                                                                  \
+             "smlabt %[s0], %[s2], %[w1], %[s0]\n\t"
 
+DEFINE_PLANE(sums_of_stride_2,
+             START_COLUMN "add %[to], #4\n\t"
+                          "add %[end], #4\n\t" LOAD_ROW EVEN_FIRST("s0", "w0", "w1") "1:\n\t" LAST_ROWS
+                          "cmp %[to], %[end]\n\t"
+                          "bne 1b\n\t" COUNT_COLUMN NEXT_WORDS)
+
+#undef LAST_ROWS
 #undef LOAD_ROW
 #undef EVEN_MORE
 #undef EVEN_FIRST
@@ -245,38 +278,60 @@ static HELIA_NN_APART void quick_outputs(const plane_channel *channel,
 {
     const int32_t start = 2 * channel->start, multiplier = channel->multiplier;
     const int32_t power = (int32_t)(UINT32_C(1) << (32 + channel->shift));
-    for (; columns > 0; columns--, sums += pitch, output += pixel_bytes)
-    {
-        const int32_t *from = sums + 1;
-        int8_t *to = output;
-        int32_t s0, s1, s2;
-        int32_t i = rows;
-        for (; i >= 3; i -= 3)
-        {
-            __asm volatile("ldr %[s0], [%[from]], #4\n\t"
-                           "ldr %[s1], [%[from]], #4\n\t"
-                           "ldr %[s2], [%[from]], #4\n\t" OUTPUT("s0") OUTPUT("s1") OUTPUT("s2") "strb %[s0], [%[to]]\n\t"
-                           "strb %[s1], [%[to], %[row]]\n\t"
-                           "strb %[s2], [%[to], %[two_rows]]\n\t"
-                           : [s0] "=&r"(s0), [s1] "=&r"(s1), [s2] "=&r"(s2), [from] "+r"(from)
-                           : [to] "r"(to),
-                             [row] "r"(row_bytes),
-                             [two_rows] "r"(2 * row_bytes),
-                             [start] "r"(start),
-                             [multiplier] "r"(multiplier),
-                             [power] "r"(power),
-                             [offset] "r"(offset)
-                           : "memory");
-            to += 3 * row_bytes;
-        }
-        for (; i > 0; i--, to += row_bytes)
-        {
-            __asm(OUTPUT("s0")
-                  : [s0] "=r"(s0)
-                  : "0"(*from++), [start] "r"(start), [multiplier] "r"(multiplier), [power] "r"(power), [offset] "r"(offset));
-            *to = (int8_t)s0;
-        }
-    }
+    const int32_t two_rows = 2 * row_bytes, three_rows = 3 * row_bytes;
+    /* What does not fit into registers. */
+    int32_t threes = rows / 3, rest = rows % 3, next_column = pixel_bytes - rows * row_bytes, next_sums = 4 * (pitch - rows);
+    int32_t s0, s1, s2, count;
+    const int32_t *from = sums + 1;
+    int8_t *to = output;
+    __asm volatile("0:\n\t"
+                   "ldr %[count], %[threes]\n\t"
+                   "cmp %[count], #0\n\t"
+                   "beq 2f\n"
+                   "1:\n\t"
+                   "ldr %[s0], [%[from]], #4\n\t"
+                   "ldr %[s1], [%[from]], #4\n\t"
+                   "ldr %[s2], [%[from]], #4\n\t" OUTPUT("s0") OUTPUT("s1") OUTPUT("s2") "strb %[s0], [%[to]]\n\t"
+                   "strb %[s1], [%[to], %[row]]\n\t"
+                   "strb %[s2], [%[to], %[two_rows]]\n\t"
+                   "add %[to], %[three_rows]\n\t"
+                   "subs %[count], #1\n\t"
+                   "bne 1b\n"
+                   "2:\n\t"
+                   "ldr %[count], %[rest]\n\t"
+                   "ldr %[s1], %[next_sums]\n\t"
+                   "ldr %[s2], %[next_column]\n\t"
+                   "cmp %[count], #0\n\t"
+                   "beq 4f\n"
+                   "3:\n\t"
+                   "ldr %[s0], [%[from]], #4\n\t" OUTPUT("s0") "strb %[s0], [%[to]]\n\t"
+                   "add %[to], %[row]\n\t"
+                   "subs %[count], #1\n\t"
+                   "bne 3b\n"
+                   "4:\n\t"
+                   "add %[from], %[s1]\n\t"
+                   "add %[to], %[s2]\n\t"
+                   "subs %[columns], #1\n\t"
+                   "bne 0b\n\t"
+                   : [s0] "=&r"(s0),
+                     [s1] "=&r"(s1),
+                     [s2] "=&r"(s2),
+                     [count] "=&r"(count),
+                     [from] "+r"(from),
+                     [to] "+r"(to),
+                     [columns] "+r"(columns)
+                   : [row] "r"(row_bytes),
+                     [two_rows] "r"(two_rows),
+                     [three_rows] "r"(three_rows),
+                     [start] "r"(start),
+                     [multiplier] "r"(multiplier),
+                     [power] "r"(power),
+                     [offset] "r"(offset),
+                     [threes] "m"(threes),
+                     [rest] "m"(rest),
+                     [next_column] "m"(next_column),
+                     [next_sums] "m"(next_sums)
+                   : "cc", "memory");
 }
 
 #undef OUTPUT
@@ -350,18 +405,24 @@ static void prepare_channels(const helia_nn_depthwise_layer *layer, int32_t firs
     }
 }
 
-/* Whether layer_in_planes() takes the layer. */
+/* Whether layer_in_planes() takes the layer: its shape, and outputs enough to make up for the planes. */
 static bool planes_rule(const helia_nn_depthwise_layer *layer)
 {
+    const int32_t stride = layer->stride_w;
     return layer->filter_h == 3 && layer->filter_w == 3 && layer->dilation_w == 1 && layer->channels >= 4 &&
-           layer->stride_h == layer->stride_w && layer->stride_w <= 2;
+           layer->stride_h == stride && stride <= 2 && layer->output_h >= 5 &&
+           layer->output_h * layer->output_w >= 32 * stride * stride;
 }
 
 /* The whole layer. A last group of less than four channels computes some of the group before it again. */
 static void layer_in_planes(const helia_nn_depthwise_layer *layer)
 {
     const int32_t stride = layer->stride_w;
-    const int32_t tile_rows = stride == 1 ? COLUMN_OUTPUTS : (PLANE_ROWS - 1) / 2;
+    const int32_t most_rows = stride == 1 ? COLUMN_OUTPUTS : (PLANE_ROWS - 1) / 2;
+    const int32_t tiles = (layer->output_h + most_rows - 1) / most_rows;
+    /* Tiles of about the same height, by threes where sums are computed by threes; most_rows is one. */
+    const int32_t part = (layer->output_h + tiles - 1) / tiles;
+    const int32_t tile_rows = stride == 1 ? (part + 2) / 3 * 3 : part;
     const int32_t tile_columns = stride == 1 ? 2 * PLANE_COLUMNS - 2 : PLANE_COLUMNS - 1;
     uint32_t planes[4 * PLANE_WORDS];
     plane_channel channels[4];
