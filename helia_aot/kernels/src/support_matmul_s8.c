@@ -13,18 +13,11 @@
 void helia_nn_widen_row(const int8_t *from, int32_t depth, int32_t offset, uint32_t *to)
 {
     const uint32_t offsets = helia_nn_twice(offset);
-#pragma GCC unroll 4
-    for (int32_t i = depth >> 2; i > 0; i--)
-    {
-        const uint32_t bytes = helia_nn_load_word(from);
-        from += 4;
-        *to++ = helia_nn_even_bytes(offsets, bytes);
-        *to++ = helia_nn_odd_bytes(offsets, bytes);
-    }
+    to = helia_nn_widen_words(from, depth >> 2, offsets, to);
     if ((depth & 3) != 0)
     {
         uint32_t bytes = 0;
-        memcpy(&bytes, from, (size_t)(depth & 3));
+        memcpy(&bytes, from + (depth & ~3), (size_t)(depth & 3));
         to[0] = helia_nn_even_bytes(offsets, bytes);
         to[1] = helia_nn_odd_bytes(offsets, bytes);
     }
@@ -105,6 +98,14 @@ static void wide_rows_times_channels(const uint32_t *const wide[2],
     const int32_t *const start = stage->sums != NULL ? stage->sums : stage->bias;
     const int32_t step = stage->per_channel ? 1 : 0;
     int32_t sums[2 * HELIA_NN_CHUNK];
+    if (rows == 2 && channels <= HELIA_NN_CHUNK && ((channels & 1) | (depth & 3)) == 0)
+    {
+        /* What the calls below come to; few channels would not make up for them. */
+        sums_of_pair(
+            wide[0], wide[1], rhs, depth, channels, depth >> 2, start != NULL ? start : helia_nn_no_start, sums);
+        helia_nn_outputs(rule, sums, 2, stage->multiplier, stage->shift, step, channels, output, channels);
+        return;
+    }
     for (int32_t at = 0; at < channels; at += HELIA_NN_CHUNK)
     {
         const int32_t count = helia_nn_min(channels - at, HELIA_NN_CHUNK);

@@ -53,6 +53,47 @@ static inline int32_t helia_nn_wide_words(int32_t depth)
 }
 
 /*
+ * Widens words of a row to an even and an odd pair each, see support_dsp.h, and adds `offsets` to both; gives where they end. They may
+ * be words that end where the result ends.
+ */
+static inline uint32_t *helia_nn_widen_words(const int8_t *from, int32_t words, uint32_t offsets, uint32_t *to)
+{
+    __asm volatile("subs %[words], #4\n\t"
+                   "blt 2f\n"
+                   "1:\n\t"
+                   "ldr r3, [%[from]], #4\n\t"
+                   "ldr r5, [%[from]], #4\n\t"
+                   "ldr r8, [%[from]], #4\n\t"
+                   "ldr r11, [%[from]], #4\n\t"
+                   "sxtab16 r4, %[offsets], r3, ror #8\n\t"
+                   "sxtab16 r3, %[offsets], r3\n\t"
+                   "sxtab16 r6, %[offsets], r5, ror #8\n\t"
+                   "sxtab16 r5, %[offsets], r5\n\t"
+                   "sxtab16 r10, %[offsets], r8, ror #8\n\t"
+                   "sxtab16 r8, %[offsets], r8\n\t"
+                   "sxtab16 r12, %[offsets], r11, ror #8\n\t"
+                   "sxtab16 r11, %[offsets], r11\n\t"
+                   "stmia %[to]!, {r3, r4, r5, r6, r8, r10, r11, r12}\n\t"
+                   "subs %[words], #4\n\t"
+                   "bge 1b\n"
+                   "2:\n\t"
+                   "adds %[words], #4\n\t"
+                   "ble 4f\n"
+                   "3:\n\t"
+                   "ldr r3, [%[from]], #4\n\t"
+                   "subs %[words], #1\n\t"
+                   "sxtab16 r4, %[offsets], r3, ror #8\n\t"
+                   "sxtab16 r3, %[offsets], r3\n\t"
+                   "stmia %[to]!, {r3, r4}\n\t"
+                   "bne 3b\n"
+                   "4:\n\t"
+                   : [from] "+r"(from), [to] "+r"(to), [words] "+r"(words)
+                   : [offsets] "r"(offsets)
+                   : "r3", "r4", "r5", "r6", "r8", "r10", "r11", "r12", "cc", "memory");
+    return to;
+}
+
+/*
  * Widens a row to int16 and adds `offset`: an even and an odd pair for every four bytes, see support_dsp.h. The bytes may be those
  * that end where the result ends, see helia_nn_narrow_row().
  */
