@@ -100,12 +100,31 @@ static HELIA_NN_APART void inside_in_order(
     }
 }
 
-/* Widens `count` bytes in their order, or writes `count` times `padding` where `from` is NULL; gives where the numbers end. */
-static inline int16_t *widen_in_order(const int8_t *from, int32_t count, int32_t offset, int32_t padding, int16_t *to)
+/* Widens `count` bytes in their order; gives where the numbers end. */
+static inline int16_t *widen_in_order(const int8_t *from, int32_t count, int32_t offset, int16_t *to)
 {
-    for (int32_t i = 0; i < count; i++)
+    const uint32_t offsets = helia_nn_twice(offset);
+    for (; count >= 4; count -= 4, from += 4, to += 4)
     {
-        *to++ = (int16_t)(from == NULL ? padding : from[i] + offset);
+        widen_word(offsets, from, to);
+    }
+    for (; count > 0; count--)
+    {
+        *to++ = (int16_t)(*from++ + offset);
+    }
+    return to;
+}
+
+/* Writes `count` times the number that stands for padding; gives where they end. */
+static inline int16_t *pad_in_order(int32_t padding, int32_t count, int16_t *to)
+{
+    for (; count >= 2; count -= 2, to += 2)
+    {
+        helia_nn_store_word(to, helia_nn_twice(padding));
+    }
+    if (count > 0)
+    {
+        *to++ = (int16_t)padding;
     }
     return to;
 }
@@ -133,13 +152,13 @@ static HELIA_NN_COLD void patch_in_order(const int8_t *input,
     {
         if (y < 0 || y >= input_dims->h || row_bytes <= before + after)
         {
-            to = widen_in_order(NULL, row_bytes, offset, padding, to);
+            to = pad_in_order(padding, row_bytes, to);
         }
         else
         {
-            to = widen_in_order(NULL, before, offset, padding, to);
-            to = widen_in_order(from, row_bytes - before - after, offset, padding, to);
-            to = widen_in_order(NULL, after, offset, padding, to);
+            to = pad_in_order(padding, before, to);
+            to = widen_in_order(from, row_bytes - before - after, offset, to);
+            to = pad_in_order(padding, after, to);
         }
         from += input_dims->w * channels;
     }
