@@ -81,22 +81,27 @@ static HELIA_NN_APART void inside_in_order(
     const int8_t *input, int32_t row_step, int32_t row_bytes, int32_t rows, uint32_t offsets, uint32_t *wide)
 {
     int16_t *to = (int16_t *)wide;
+    /* The last word may have some bytes of the one before. */
+    const int32_t before_last = (row_bytes - 1) / 4;
     for (; rows > 0; rows--, input += row_step, to += row_bytes)
     {
-        /* The last word has some bytes of the one before. */
-        const int8_t *const last = input + row_bytes - 4;
         const int8_t *from = input;
         int16_t *next = to;
-        for (; from + 4 <= last; from += 8, next += 8)
+        int32_t words = before_last;
+        if ((words & 1) != 0)
+        {
+            widen_word(offsets, from, next);
+            from += 4;
+            next += 4;
+        }
+        for (words >>= 1; words != 0; words--)
         {
             widen_word(offsets, from, next);
             widen_word(offsets, from + 4, next + 4);
+            from += 8;
+            next += 8;
         }
-        if (from < last)
-        {
-            widen_word(offsets, from, next);
-        }
-        widen_word(offsets, last, to + row_bytes - 4);
+        widen_word(offsets, input + row_bytes - 4, to + row_bytes - 4);
     }
 }
 
