@@ -23,8 +23,10 @@ from flt_cases import depthwise_case as float_depthwise_case  # noqa: E402
 from flt_cases import linear_case as float_linear_case  # noqa: E402
 from harness import Case  # noqa: E402
 from test_add_s8 import PLAIN, elementwise_case  # noqa: E402
+from test_batch_matmul import integer_case as product_case  # noqa: E402
 from test_depthwise_conv_s8 import depthwise_case, output_of, takes  # noqa: E402
 from test_fully_connected_s8 import Linear, linear_case  # noqa: E402
+from test_lstm import integer_case as lstm_case  # noqa: E402
 from test_pool_s8 import PoolShape, pool_case  # noqa: E402
 from test_softmax_s8 import softmax_case  # noqa: E402
 
@@ -337,6 +339,21 @@ def sigmoids(name: str, count: int, suffix: str) -> Iterator[Row]:
         yield Row(f"{name}, {kind}", case, expected, 0, DTYPE[suffix], TOLERANCE[suffix])
 
 
+def products(name: str, extents: tuple[int, int, int], suffix: str) -> Iterator[Row]:
+    """Products of two tensors, the right one with its columns in rows; rows, depth and columns."""
+    dtype = np.int8 if suffix == "s8" else np.int16
+    case, expected = product_case(np.random.default_rng(8), dtype, ((1, 1), (1, 1), extents), 0, 1)
+    yield Row(name, case, expected, int(np.prod(extents)), dtype)
+
+
+def lstms(name: str, steps: int, inputs: int, units: int, suffix: str) -> Iterator[Row]:
+    """A sequence of one batch; outputs and both states are compared as bytes."""
+    dtype = np.int8 if suffix == "s8" else np.int16
+    shape = (1, steps, inputs, units, 0)
+    case, expected = lstm_case(np.random.default_rng(9), shape, dtype, clip=0, tanh=(0, 0))
+    yield Row(name, case, expected, steps * 4 * units * (inputs + units), np.uint8)
+
+
 def movements() -> Iterator[Row]:
     """Transposition and bilinear resizing of bytes."""
     rng = np.random.default_rng(7)
@@ -460,5 +477,8 @@ def rows_of_type(suffix: str) -> Iterator[Row]:
     yield from combinations("1000", 1000, suffix)
     yield from softmaxes("softmax, 16x64", 16, 64, suffix)
     yield from sigmoids("1000", 1000, suffix)
+    if suffix in ("s8", "s16"):
+        yield from products("batch_matmul, 16x64x32", (16, 64, 32), suffix)
+        yield from lstms("LSTM, 28 steps, 28->20", 28, 28, 20, suffix)
     if suffix == "s8":
         yield from movements()

@@ -20,6 +20,7 @@ SHAPES = [
     ((2, 3), (1, 3), (4, 16, 8)),
     ((1, 1), (2, 1), (2, 33, 7)),
     ((2, 1), (1, 2), (5, 9, 13)),
+    ((1, 1), (1, 1), (3, 291, 35)),
 ]
 ADJOINTS = list(itertools.product((0, 1), (0, 1)))
 TOLERANCE = 2e-6
@@ -50,30 +51,34 @@ def scratch(shape, adj_x: int, adj_y: int, size: int, sums: int) -> int:
     return sums * columns * 4 + (1 - adj_y) * words(columns * depth) + adj_x * words(rows * depth)
 
 
+def integer_case(rng, dtype, shape, adj_x: int, adj_y: int) -> tuple[Case, np.ndarray]:
+    is_narrow = dtype is np.int8
+    low, high = oracle.limits(dtype)
+    left, right = (
+        rng.integers(low, high + 1, size).astype(dtype) for size in sides(shape, adj_x, adj_y)
+    )
+    offsets = (5, int(rng.choice([0, -9])), -4) if is_narrow else (0, 0, 0)
+    factor = oracle.factor(float(rng.uniform(0.001, 0.02)) / (1 if is_narrow else 200))
+    a, b = ordered(left.astype(np.int64), right.astype(np.int64), adj_x, adj_y)
+    total = (a + offsets[0]) @ (b + offsets[1])
+    scaled = (oracle.scaled if is_narrow else oracle.scaled_s64)(total, *factor)
+    want = np.clip(scaled + offsets[2], low + 3, high).astype(dtype)
+    params = [
+        *left.shape, *right.shape, *want.shape, adj_x, adj_y, *offsets, low + 3, high, *factor,
+    ]  # fmt: skip
+    room = scratch(shape, adj_x, adj_y, left.itemsize, int(is_narrow))
+    entry = f"helia_nn_batch_matmul_{'s8' if is_narrow else 's16'}"
+    return Case(entry, params, [left, right], want.nbytes, room), want
+
+
 @cache
 def integer_cases():
     """Cases and what they give, made once for all targets."""
     rng = np.random.default_rng(31)
-    made = []
-    for dtype, shape, (adj_x, adj_y) in itertools.product((np.int8, np.int16), SHAPES, ADJOINTS):
-        is_narrow = dtype is np.int8
-        low, high = oracle.limits(dtype)
-        left, right = (
-            rng.integers(low, high + 1, size).astype(dtype) for size in sides(shape, adj_x, adj_y)
-        )
-        offsets = (5, int(rng.choice([0, -9])), -4) if is_narrow else (0, 0, 0)
-        factor = oracle.factor(float(rng.uniform(0.001, 0.02)) / (1 if is_narrow else 200))
-        a, b = ordered(left.astype(np.int64), right.astype(np.int64), adj_x, adj_y)
-        total = (a + offsets[0]) @ (b + offsets[1])
-        scaled = (oracle.scaled if is_narrow else oracle.scaled_s64)(total, *factor)
-        want = np.clip(scaled + offsets[2], low + 3, high).astype(dtype)
-        params = [
-            *left.shape, *right.shape, *want.shape, adj_x, adj_y, *offsets, low + 3, high, *factor,
-        ]  # fmt: skip
-        room = scratch(shape, adj_x, adj_y, left.itemsize, int(is_narrow))
-        entry = f"helia_nn_batch_matmul_{'s8' if is_narrow else 's16'}"
-        made.append((Case(entry, params, [left, right], want.nbytes, room), want))
-    return made
+    return [
+        integer_case(rng, dtype, shape, *adjoint)
+        for dtype, shape, adjoint in itertools.product((np.int8, np.int16), SHAPES, ADJOINTS)
+    ]
 
 
 @pytest.mark.parametrize("target", list(TARGETS))

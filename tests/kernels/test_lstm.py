@@ -19,6 +19,7 @@ SHAPES = [
     (2, 3, 5, 7, 0),
     (3, 2, 17, 4, 1),
     (1, 2, 33, 18, 1),
+    (1, 1, 263, 42, 0),
 ]
 FLOAT_TOLERANCE = {"f32": 2e-6, "f16": 4e-3}
 """Of the range; float16 rounds products, gates and cells to halves."""

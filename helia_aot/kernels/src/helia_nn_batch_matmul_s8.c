@@ -7,6 +7,7 @@
 
 typedef int8_t helia_nn_bmm_value;
 #include "support_batch_matmul.h"
+#include "support_matmul_s8.h"
 #include "support_rows_s8.h"
 
 typedef struct
@@ -26,6 +27,15 @@ static int32_t sum_of(const int8_t *values, int32_t count)
         sum = vaddvaq_p_s8(sum, vldrbq_z_s8(values + i, valid), valid);
     }
 #else
+#if defined(HELIA_NN_DSP)
+    const uint32_t ones = helia_nn_twice(1);
+    for (; count >= 4; count -= 4, values += 4)
+    {
+        const uint32_t bytes = helia_nn_load_word(values);
+        sum = helia_nn_smlad(helia_nn_even_bytes(0, bytes), ones, sum);
+        sum = helia_nn_smlad(helia_nn_odd_bytes(0, bytes), ones, sum);
+    }
+#endif
     for (int32_t i = 0; i < count; i++)
     {
         sum += values[i];
@@ -45,6 +55,50 @@ static inline void store_outputs(int32x4_t sum, const stage *how, int8_t *output
 }
 
 #endif
+
+#if defined(HELIA_NN_DSP)
+
+/* Rows whose start is the same, added to the sums of the columns already. */
+static void multiply_rows(
+    const stage *how, const int8_t *left, int32_t rows, const int8_t *right, int32_t columns, int32_t depth, int8_t *output)
+{
+    const cmsis_nn_per_tensor_quant_params *const quant = how->quant;
+    const helia_nn_output_stage products = {
+        .sums = how->sums,
+        .multiplier = &quant->multiplier,
+        .shift = &quant->shift,
+        .output_offset = how->params->output_offset,
+        .activation = how->params->activation,
+        .kind = helia_nn_output_kind_of(NULL, &quant->multiplier, &quant->shift, false, 1, depth),
+    };
+    helia_nn_matmul_s8(left, depth, rows, right, columns, depth, &products, output);
+}
+
+static void multiply_all(
+    const stage *how, const helia_nn_bmm_shape *shape, const int8_t *left, const int8_t *right, int8_t *output)
+{
+    const int32_t depth = shape->depth, columns = shape->columns;
+    if (how->params->rhs_offset == 0)
+    {
+        multiply_rows(how, left, shape->rows, right, columns, depth, output);
+        return;
+    }
+    int32_t before = 0;
+    for (int32_t r = 0; r < shape->rows; r++)
+    {
+        const int32_t start = how->params->rhs_offset * (sum_of(left, depth) + depth * how->params->lhs_offset);
+        for (int32_t c = 0; c < columns; c++)
+        {
+            how->sums[c] += start - before;
+        }
+        multiply_rows(how, left, 1, right, columns, depth, output);
+        before = start;
+        left += depth;
+        output += columns;
+    }
+}
+
+#else
 
 static void multiply_row(const stage *how,
                          const int8_t *row,
@@ -89,6 +143,21 @@ static void multiply_row(const stage *how,
 #endif
 }
 
+static void multiply_all(
+    const stage *how, const helia_nn_bmm_shape *shape, const int8_t *left, const int8_t *right, int8_t *output)
+{
+    const int32_t depth = shape->depth;
+    for (int32_t r = 0; r < shape->rows; r++)
+    {
+        const int32_t seen = how->params->rhs_offset == 0 ? 0 : sum_of(left, depth) + depth * how->params->lhs_offset;
+        multiply_row(how, left, how->params->rhs_offset * seen, right, shape->columns, depth, output);
+        left += depth;
+        output += shape->columns;
+    }
+}
+
+#endif
+
 static void multiply(
     const void *context, const helia_nn_bmm_shape *shape, const int8_t *left, const int8_t *right, int8_t *output)
 {
@@ -98,13 +167,7 @@ static void multiply(
     {
         how->sums[c] = how->params->lhs_offset * sum_of(right + c * depth, depth);
     }
-    for (int32_t r = 0; r < shape->rows; r++)
-    {
-        const int32_t seen = how->params->rhs_offset == 0 ? 0 : sum_of(left, depth) + depth * how->params->lhs_offset;
-        multiply_row(how, left, how->params->rhs_offset * seen, right, shape->columns, depth, output);
-        left += depth;
-        output += shape->columns;
-    }
+    multiply_all(how, shape, left, right, output);
 }
 
 arm_cmsis_nn_status helia_nn_batch_matmul_s8(const cmsis_nn_context *ctx,

@@ -7,23 +7,46 @@
 
 typedef int16_t helia_nn_lstm_value;
 #include "support_lstm_integer.h"
+#include "support_matmul_s8.h"
 #include "support_requantize_s64.h"
+
+static inline int16_t gate_of(int64_t total, int32_t reduced_multiplier, int32_t shift, int32_t before)
+{
+    const int32_t scaled = helia_nn_saturate_s16(helia_nn_requantize_s64(total, reduced_multiplier, shift));
+    return helia_nn_saturate_s16(scaled + before);
+}
 
 /*
  * Multiplies `count` numbers with the rows of one gate and requantises; the results are stored, or added to what is there where
  * `adds` is set.
  */
-static void multiply_gate(const int16_t *values,
-                          int32_t count,
-                          const int8_t *weights,
-                          const int64_t *bias,
-                          int32_t rows,
-                          int32_t multiplier,
-                          int32_t shift,
-                          bool adds,
-                          int16_t *sums)
+static __attribute__((noinline)) void multiply_gate(const int16_t *values,
+                                                    int32_t count,
+                                                    const int8_t *weights,
+                                                    const int64_t *bias,
+                                                    int32_t rows,
+                                                    int32_t multiplier,
+                                                    int32_t shift,
+                                                    bool adds,
+                                                    int16_t *sums)
 {
     const int32_t reduced = helia_nn_reduced_multiplier(multiplier);
+#if defined(HELIA_NN_DSP)
+    int64_t totals[HELIA_NN_SUMS];
+    for (int32_t done = 0; done < rows; done += HELIA_NN_SUMS)
+    {
+        const int32_t now = helia_nn_min(rows - done, HELIA_NN_SUMS);
+        for (int32_t r = 0; r < now; r++)
+        {
+            totals[r] = bias != NULL ? bias[done + r] : 0;
+        }
+        helia_nn_sums_s16_s8(values, weights + done * count, now, count, totals);
+        for (int32_t r = 0; r < now; r++)
+        {
+            sums[done + r] = gate_of(totals[r], reduced, shift, adds ? sums[done + r] : 0);
+        }
+    }
+#else
     for (int32_t r = 0; r < rows; r += 2)
     {
         /* Two rows share a pass over the numbers; a last one is computed twice over. */
@@ -32,10 +55,10 @@ static void multiply_gate(const int16_t *values,
         helia_nn_dots_s16_s8(values, weights + r * count, weights + next * count, count, totals);
         for (int32_t k = r; k <= next; k++)
         {
-            const int32_t scaled = helia_nn_saturate_s16(helia_nn_requantize_s64(totals[k - r], reduced, shift));
-            sums[k] = helia_nn_saturate_s16(scaled + (adds ? sums[k] : 0));
+            sums[k] = gate_of(totals[k - r], reduced, shift, adds ? sums[k] : 0);
         }
     }
+#endif
 }
 
 arm_cmsis_nn_status helia_nn_lstm_s16(const cmsis_nn_context *ctx,

@@ -7,6 +7,7 @@
 
 typedef int8_t helia_nn_lstm_value;
 #include "support_lstm_integer.h"
+#include "support_matmul_s8.h"
 #include "support_rows_s8.h"
 
 #if defined(HELIA_NN_MVE)
@@ -21,6 +22,14 @@ store_gate(int32x4_t sum, int32_t multiplier, int32_t shift, bool adds, int16_t 
         sum = helia_nn_clamp_s32x4(vaddq_s32(sum, vldrhq_z_s32(sums, valid)), INT16_MIN, INT16_MAX);
     }
     vstrhq_p_s32(sums, sum, valid);
+}
+
+#else
+
+/* The sum of one row, requantised, and what is added to it. */
+static inline int16_t gate_of(int32_t sum, int32_t multiplier, int32_t shift, int32_t before)
+{
+    return helia_nn_saturate_s16(helia_nn_saturate_s16(helia_nn_requantize(sum, multiplier, shift)) + before);
 }
 
 #endif
@@ -58,6 +67,18 @@ static __attribute__((noinline)) void multiply_gate(const int8_t *values,
         starts++;
         sums++;
     }
+#elif defined(HELIA_NN_DSP)
+    const int8_t *const bytes[2] = {values, NULL};
+    int32_t totals[HELIA_NN_SUMS];
+    for (int32_t done = 0; done < rows; done += HELIA_NN_SUMS)
+    {
+        const int32_t now = helia_nn_min(rows - done, HELIA_NN_SUMS);
+        helia_nn_sums_s8(bytes, 1, 0, weights + done * count, now, count, starts + done, totals);
+        for (int32_t r = 0; r < now; r++)
+        {
+            sums[done + r] = gate_of(totals[r], multiplier, shift, adds ? sums[done + r] : 0);
+        }
+    }
 #else
     for (int32_t r = 0; r < rows; r++)
     {
@@ -66,8 +87,7 @@ static __attribute__((noinline)) void multiply_gate(const int8_t *values,
         {
             sum += values[i] * *weights++;
         }
-        const int32_t scaled = helia_nn_saturate_s16(helia_nn_requantize(sum, multiplier, shift));
-        sums[r] = helia_nn_saturate_s16(scaled + (adds ? sums[r] : 0));
+        sums[r] = gate_of(sum, multiplier, shift, adds ? sums[r] : 0);
     }
 #endif
 }

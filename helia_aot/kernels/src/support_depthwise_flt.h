@@ -80,12 +80,12 @@ helia_nn_dw_window_at(const helia_nn_depthwise *layer, const helia_nn_real *inpu
     };
 }
 
-/* One output pixel with any channel multiplier. */
+/* One output pixel from channel `first` on, with any channel multiplier. */
 static inline void
-helia_nn_dw_pixel(const helia_nn_depthwise *layer, const helia_nn_dw_window *window, helia_nn_real *out)
+helia_nn_dw_pixel(const helia_nn_depthwise *layer, const helia_nn_dw_window *window, int32_t first, helia_nn_real *out)
 {
     const helia_nn_dw_conv_params *params = layer->params;
-    for (int32_t channel = 0; channel < layer->output->c; channel++)
+    for (int32_t channel = first; channel < layer->output->c; channel++)
     {
         helia_nn_real sum = layer->bias != NULL ? layer->bias[channel] : (helia_nn_real)0;
         for (int32_t column = 0; column < window->columns; column++)
@@ -303,7 +303,7 @@ helia_nn_dw_row(const helia_nn_depthwise *layer, const helia_nn_real *input, int
         }
         else
         {
-            helia_nn_dw_pixel(layer, &window, out);
+            helia_nn_dw_pixel(layer, &window, 0, out);
         }
         out += layer->output->c;
     }
@@ -344,13 +344,54 @@ static inline int32_t helia_nn_dw_fours(
 
 #else
 
+/* Channels whose sums are kept at the same time. */
+#define HELIA_NN_DW_CHANNELS 4
+
+/* As helia_nn_dw_pixel() for the channels from `channel` on, which have a filter each. */
+static inline void helia_nn_dw_block(
+    const helia_nn_depthwise *layer, const helia_nn_dw_window *window, int32_t channel, helia_nn_real *out)
+{
+    helia_nn_real sums[HELIA_NN_DW_CHANNELS];
+    for (int32_t i = 0; i < HELIA_NN_DW_CHANNELS; i++)
+    {
+        sums[i] = layer->bias != NULL ? layer->bias[channel + i] : (helia_nn_real)0;
+    }
+    for (int32_t column = 0; column < window->columns; column++)
+    {
+        const helia_nn_real *x = window->x + column * window->x_column + channel;
+        const helia_nn_real *w = window->w + column * window->w_column + channel;
+        for (int32_t row = window->rows; row > 0; row--)
+        {
+            for (int32_t i = 0; i < HELIA_NN_DW_CHANNELS; i++)
+            {
+                sums[i] = helia_nn_chain(sums[i], x[i], w[i]);
+            }
+            x += window->x_row;
+            w += window->w_row;
+        }
+    }
+    for (int32_t i = 0; i < HELIA_NN_DW_CHANNELS; i++)
+    {
+        out[channel + i] = (helia_nn_real)helia_nn_limit(
+            (float32_t)sums[i], layer->params->activation.min, layer->params->activation.max);
+    }
+}
+
 static inline void
 helia_nn_dw_row(const helia_nn_depthwise *layer, const helia_nn_real *input, int32_t y, helia_nn_real *out)
 {
     for (int32_t x = 0; x < layer->output->w; x++)
     {
         const helia_nn_dw_window window = helia_nn_dw_window_at(layer, input, y, x);
-        helia_nn_dw_pixel(layer, &window, out);
+        int32_t channel = 0;
+        if (layer->params->ch_mult == 1)
+        {
+            for (; channel + HELIA_NN_DW_CHANNELS <= layer->output->c; channel += HELIA_NN_DW_CHANNELS)
+            {
+                helia_nn_dw_block(layer, &window, channel, out);
+            }
+        }
+        helia_nn_dw_pixel(layer, &window, channel, out);
         out += layer->output->c;
     }
 }

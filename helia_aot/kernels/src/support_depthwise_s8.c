@@ -90,10 +90,22 @@ bool helia_nn_depthwise_planar_rule(const helia_nn_depthwise_layer *layer)
 }
 
 #if defined(HELIA_NN_DSP)
+#include "support_depthwise_planes_dsp.h"
 #include "support_depthwise_s8_dsp.h"
-#endif
 
-#if !defined(HELIA_NN_MVE)
+void helia_nn_depthwise_portable(const helia_nn_depthwise_layer *layer)
+{
+    if (planes_rule(layer))
+    {
+        layer_in_planes(layer);
+    }
+    else
+    {
+        layer_by_pixels(layer);
+    }
+}
+
+#elif !defined(HELIA_NN_MVE)
 
 /* Accumulates one output; a tap outside the input counts as `padding`. */
 static int32_t accumulate(
@@ -117,13 +129,6 @@ static int32_t accumulate(
 
 void helia_nn_depthwise_portable(const helia_nn_depthwise_layer *layer)
 {
-#if defined(HELIA_NN_DSP)
-    if (layer->sums == NULL)
-    {
-        layer_with_bias(layer);
-        return;
-    }
-#endif
     const int32_t *start = layer->sums != NULL ? layer->sums : layer->bias;
     const int32_t offset = layer->sums != NULL ? 0 : layer->input_offset;
     const int32_t padding = layer->sums != NULL ? -layer->input_offset : 0;

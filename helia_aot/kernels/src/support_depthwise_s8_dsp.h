@@ -118,36 +118,106 @@ DEFINE_TAPS(taps_of_3x2, ROW_OF_2 NEXT_ROW ROW_OF_2 NEXT_ROW ROW_OF_2 BACK_3)
 DEFINE_TAPS(taps_of_2x3, ROW_OF_3 NEXT_ROW ROW_OF_3 BACK_2)
 DEFINE_TAPS(taps_of_2x2, ROW_OF_2 NEXT_ROW ROW_OF_2 BACK_2)
 
-/* Any taps for four channels. */
-static inline void add_taps(const tap_window *window, int32_t channel, const int32_t start[4], int32_t sums[4])
+/*
+ * Adds any number of taps of a row, 1 at least, to `start`: `count` channels, a multiple of 4, 4 at least. The taps are as far apart as
+ * their weights; those of an odd number are one and then pairs. `sums` may be `start`.
+ */
+static HELIA_NN_APART void taps_of_row(const int8_t *input,
+                                       const int8_t *weights,
+                                       int32_t step,
+                                       int32_t taps,
+                                       uint32_t offsets,
+                                       int32_t count,
+                                       const int32_t *start,
+                                       int32_t *sums)
 {
-    int32_t s0 = start[0], s1 = start[1], s2 = start[2], s3 = start[3];
+    int32_t s0, s1, s2, s3, n;
+    uint32_t u, v, t, r;
+    /* What does not fit into registers. */
+    const int32_t *first = start;
+    int32_t *to = sums;
+    int32_t *end = sums + count;
+    int32_t all = taps, back = taps * step - 4;
+    __asm volatile("1:\n\t"
+                   "ldr %[t], %[first]\n\t"
+                   "ldr %[n], %[all]\n\t"
+                   "ldr %[s0], [%[t]], #4\n\t"
+                   "ldr %[s1], [%[t]], #4\n\t"
+                   "ldr %[s2], [%[t]], #4\n\t"
+                   "ldr %[s3], [%[t]], #4\n\t"
+                   "str %[t], %[first]\n\t"
+                   "lsrs %[n], #1\n\t"
+                   "bcc 2f\n\t"
+                   "ldr %[u], [%[input]]\n\t"
+                   "ldr %[v], [%[weights]]\n\t" TAP "add %[input], %[step]\n\t"
+                   "add %[weights], %[step]\n\t"
+                   "cmp %[n], #0\n"
+                   "2:\n\t"
+                   "beq 4f\n"
+                   "3:\n\t" ROW_OF_2 "add %[input], %[input], %[step], lsl #1\n\t"
+                   "add %[weights], %[weights], %[step], lsl #1\n\t"
+                   "subs %[n], #1\n\t"
+                   "bne 3b\n"
+                   "4:\n\t"
+                   "ldr %[t], %[to]\n\t"
+                   "ldr %[u], %[end]\n\t"
+                   "ldr %[v], %[back]\n\t"
+                   "str %[s0], [%[t]], #4\n\t"
+                   "str %[s1], [%[t]], #4\n\t"
+                   "str %[s2], [%[t]], #4\n\t"
+                   "str %[s3], [%[t]], #4\n\t"
+                   "str %[t], %[to]\n\t"
+                   "sub %[input], %[v]\n\t"
+                   "sub %[weights], %[v]\n\t"
+                   "cmp %[t], %[u]\n\t"
+                   "bne 1b\n\t"
+                   : [s0] "=&r"(s0),
+                     [s1] "=&r"(s1),
+                     [s2] "=&r"(s2),
+                     [s3] "=&r"(s3),
+                     [u] "=&r"(u),
+                     [v] "=&r"(v),
+                     [t] "=&r"(t),
+                     [r] "=&r"(r),
+                     [n] "=&r"(n),
+                     [input] "+r"(input),
+                     [weights] "+r"(weights),
+                     [first] "+m"(first),
+                     [to] "+m"(to)
+                   : [step] "r"(step), [offsets] "r"(offsets), [all] "m"(all), [back] "m"(back), [end] "m"(end)
+                   : "cc", "memory");
+}
+
+/* Any taps. */
+static void taps_of_rows(const tap_window *window, int32_t channel, int32_t count, const int32_t *start, int32_t *sums)
+{
     const int8_t *input = window->input + channel;
     const int8_t *weights = window->weights + channel;
-    const uint32_t offsets = window->offsets;
-    const int32_t input_step = window->input_step;
-    const int32_t channels = window->channels;
-    for (int32_t rows = window->rows; rows > 0; rows--)
+    const int32_t channels = window->channels, input_step = window->input_step;
+    /* Taps of a dilated row are done one by one. */
+    const int32_t together = input_step == channels ? window->columns : 1;
+    if (window->rows == 0 || window->columns == 0)
     {
-        for (int32_t columns = window->columns; columns > 0; columns--)
-        {
-            const uint32_t u = helia_nn_load_word(input), v = helia_nn_load_word(weights);
-            const uint32_t even = helia_nn_even_bytes(offsets, u), even_weights = helia_nn_even_bytes(0, v);
-            const uint32_t odd = helia_nn_odd_bytes(offsets, u), odd_weights = helia_nn_odd_bytes(0, v);
-            s0 = helia_nn_smlabb(even, even_weights, s0);
-            s1 = helia_nn_smlabb(odd, odd_weights, s1);
-            s2 = helia_nn_smlatt(even, even_weights, s2);
-            s3 = helia_nn_smlatt(odd, odd_weights, s3);
-            input += input_step;
-            weights += channels;
-        }
-        input += window->input_row_step;
-        weights += window->weights_row_step;
+        memcpy(sums, start, (size_t)count * sizeof *sums);
+        return;
     }
-    sums[0] = s0;
-    sums[1] = s1;
-    sums[2] = s2;
-    sums[3] = s3;
+    for (int32_t row = 0; row < window->rows; row++)
+    {
+        for (int32_t column = 0; column < window->columns; column += together)
+        {
+            taps_of_row(input + column * input_step,
+                        weights + column * channels,
+                        channels,
+                        together,
+                        window->offsets,
+                        count,
+                        start,
+                        sums);
+            start = sums;
+        }
+        input += window->columns * input_step + window->input_row_step;
+        weights += window->columns * channels + window->weights_row_step;
+    }
 }
 
 #undef TAP
@@ -209,12 +279,9 @@ static void sums_of_chunk(const tap_window *window, int32_t channel, int32_t cou
                                                                                  start,
                                                                                  sums);
     }
-    else
+    else if (fours > 0)
     {
-        for (int32_t i = 0; i < fours; i += 4)
-        {
-            add_taps(window, channel + i, start + i, sums + i);
-        }
+        taps_of_rows(window, channel, fours, start, sums);
     }
     for (int32_t i = fours; i < count; i++)
     {
@@ -222,33 +289,37 @@ static void sums_of_chunk(const tap_window *window, int32_t channel, int32_t cou
     }
 }
 
-/* All channels of a pixel. */
-static void pixel_of_layer(const helia_nn_depthwise_layer *layer,
-                           const helia_nn_output_rule *rule,
-                           const tap_window *window,
-                           int8_t *output)
+/*
+ * Start values of a chunk of channels for taps that hold the input offset and are left out where they are outside the input: folded sums
+ * have the offset for all of them.
+ */
+static void start_of_chunk(const helia_nn_depthwise_layer *layer, int32_t first, int32_t count, int32_t *start)
 {
-    const int32_t channels = layer->channels;
-    int32_t sums[HELIA_NN_CHUNK];
-    for (int32_t chunk = 0; chunk < channels; chunk += HELIA_NN_CHUNK)
+    const int32_t *const from = layer->sums != NULL ? layer->sums : layer->bias;
+    const int32_t taps = layer->sums != NULL ? layer->filter_h * layer->filter_w : 0;
+    for (int32_t i = 0; i < count; i++)
     {
-        const int32_t count = helia_nn_min(channels - chunk, HELIA_NN_CHUNK);
-        sums_of_chunk(window, chunk, count, layer->bias != NULL ? layer->bias + chunk : helia_nn_no_start, sums);
-        helia_nn_outputs(
-            rule, sums, 1, layer->multiplier + chunk, layer->shift + chunk, 1, count, output + chunk, 0);
+        int32_t weights = 0;
+        for (int32_t tap = 0; tap < taps; tap++)
+        {
+            weights += layer->filter[tap * layer->channels + first + i];
+        }
+        start[i] = (int32_t)((uint32_t)(from != NULL ? from[first + i] : 0) - (uint32_t)(layer->input_offset * weights));
     }
 }
 
-/* A layer without folded sums. */
-static void layer_with_bias(const helia_nn_depthwise_layer *layer)
+/* Some channels of a layer. */
+static void chunk_of_layer(const helia_nn_depthwise_layer *layer, int32_t first, int32_t count)
 {
     const int32_t channels = layer->channels;
-    int8_t *output = layer->output;
+    const int32_t *const multiplier = layer->multiplier + first, *const shift = layer->shift + first;
+    int8_t *output = layer->output + first;
+    int32_t start[HELIA_NN_CHUNK], sums[HELIA_NN_CHUNK];
+    start_of_chunk(layer, first, count, start);
     const helia_nn_output_rule rule = {
         .offset = layer->output_offset,
         .activation = layer->activation,
-        .kind = helia_nn_output_kind_of(
-            layer->bias, layer->multiplier, layer->shift, true, channels, layer->filter_h * layer->filter_w),
+        .kind = helia_nn_output_kind_of(start, multiplier, shift, true, count, layer->filter_h * layer->filter_w),
     };
     tap_window window = {.input_step = layer->dilation_w * channels,
                          .channels = channels,
@@ -270,9 +341,19 @@ static void layer_with_bias(const helia_nn_depthwise_layer *layer)
             window.input_row_step = layer->input_w * channels - window.columns * window.input_step;
             window.weights = layer->filter + (y0 * layer->filter_w + x0) * channels;
             window.weights_row_step = (layer->filter_w - window.columns) * channels;
-            pixel_of_layer(layer, &rule, &window, output);
+            sums_of_chunk(&window, first, count, start, sums);
+            helia_nn_outputs(&rule, sums, 1, multiplier, shift, 1, count, output, 0);
             output += channels;
         }
+    }
+}
+
+/* The whole layer. */
+static void layer_by_pixels(const helia_nn_depthwise_layer *layer)
+{
+    for (int32_t first = 0; first < layer->channels; first += HELIA_NN_CHUNK)
+    {
+        chunk_of_layer(layer, first, helia_nn_min(layer->channels - first, HELIA_NN_CHUNK));
     }
 }
 

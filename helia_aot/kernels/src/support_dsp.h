@@ -65,6 +65,22 @@ static inline uint32_t helia_nn_twice(int32_t number)
     return (uint32_t)(uint16_t)number * 0x10001u;
 }
 
+/* The lower halves of two words, the first one's below. */
+static inline uint32_t helia_nn_lower_halves(uint32_t a, uint32_t b)
+{
+    uint32_t pair;
+    __asm("pkhbt %0, %1, %2, lsl #16" : "=r"(pair) : "r"(a), "r"(b));
+    return pair;
+}
+
+/* The upper halves of two words, the first one's below. */
+static inline uint32_t helia_nn_upper_halves(uint32_t a, uint32_t b)
+{
+    uint32_t pair;
+    __asm("pkhtb %0, %2, %1, asr #16" : "=r"(pair) : "r"(a), "r"(b));
+    return pair;
+}
+
 /* Adds the products of the lower and of the upper halves. */
 static inline int32_t helia_nn_smlad(uint32_t a, uint32_t b, int32_t sum)
 {
@@ -118,6 +134,14 @@ static inline int32_t helia_nn_smmulr(int32_t a, int32_t b)
 {
     int32_t high;
     __asm("smmulr %0, %1, %2" : "=r"(high) : "r"(a), "r"(b));
+    return high;
+}
+
+/* Gives `sum` + the high word of the product, rounded halves up. */
+static inline int32_t helia_nn_smmlar(int32_t a, int32_t b, int32_t sum)
+{
+    int32_t high;
+    __asm("smmlar %0, %1, %2, %3" : "=r"(high) : "r"(a), "r"(b), "r"(sum));
     return high;
 }
 

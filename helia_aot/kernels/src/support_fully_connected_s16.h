@@ -6,6 +6,7 @@
 #ifndef HELIA_NN_SUPPORT_FULLY_CONNECTED_S16_H
 #define HELIA_NN_SUPPORT_FULLY_CONNECTED_S16_H
 
+#include "support_matmul_s8.h"
 #include "support_mve_s16.h"
 #include "support_requantize_s64.h"
 
@@ -25,6 +26,23 @@ static inline void helia_nn_fully_connected_row_s16(const cmsis_nn_activation *a
     helia_nn_output_s16 stage = {multiplier, shift, step, bias, *activation, false};
     stage.narrow = helia_nn_narrow_s16(&stage, channels, depth);
     helia_nn_row_s16(&stage, input, weights, depth, channels, output);
+#elif defined(HELIA_NN_DSP)
+    int64_t sums[HELIA_NN_SUMS];
+    for (int32_t done = 0; done < channels; done += HELIA_NN_SUMS)
+    {
+        const int32_t now = helia_nn_min(channels - done, HELIA_NN_SUMS);
+        for (int32_t c = 0; c < now; c++)
+        {
+            sums[c] = bias != NULL ? bias[done + c] : 0;
+        }
+        helia_nn_sums_s16_s8(input, weights + done * depth, now, depth, sums);
+        for (int32_t c = 0; c < now; c++)
+        {
+            const int32_t reduced = helia_nn_reduced_multiplier(multiplier[(done + c) * step]);
+            const int32_t scaled = helia_nn_requantize_s64(sums[c], reduced, shift[(done + c) * step]);
+            output[done + c] = (int16_t)helia_nn_clamp(scaled, activation->min, activation->max);
+        }
+    }
 #else
     for (int32_t c = 0; c < channels; c += 2)
     {

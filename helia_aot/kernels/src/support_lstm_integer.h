@@ -13,7 +13,11 @@
 
 static inline int16_t helia_nn_saturate_s16(int32_t value)
 {
+#if defined(HELIA_NN_DSP)
+    return (int16_t)__ssat(value, 16);
+#else
     return (int16_t)helia_nn_clamp(value, INT16_MIN, INT16_MAX);
+#endif
 }
 
 /* From the sums of the gates to cell and output of one step; the gates are overwritten. */

@@ -10,24 +10,14 @@
 /* Bytes of a row that are widened at a time: two rows take 1 KB of stack. */
 #define WIDE_DEPTH 256
 
-/* Channels that deeper rows are widened for. */
-#define DEEP_CHUNK 32
-
 void helia_nn_widen_row(const int8_t *from, int32_t depth, int32_t offset, uint32_t *to)
 {
     const uint32_t offsets = helia_nn_twice(offset);
-#pragma GCC unroll 4
-    for (int32_t i = depth >> 2; i > 0; i--)
-    {
-        const uint32_t bytes = helia_nn_load_word(from);
-        from += 4;
-        *to++ = helia_nn_even_bytes(offsets, bytes);
-        *to++ = helia_nn_odd_bytes(offsets, bytes);
-    }
+    to = helia_nn_widen_words(from, depth >> 2, offsets, to);
     if ((depth & 3) != 0)
     {
         uint32_t bytes = 0;
-        memcpy(&bytes, from, (size_t)(depth & 3));
+        memcpy(&bytes, from + (depth & ~3), (size_t)(depth & 3));
         to[0] = helia_nn_even_bytes(offsets, bytes);
         to[1] = helia_nn_odd_bytes(offsets, bytes);
     }
@@ -108,6 +98,14 @@ static void wide_rows_times_channels(const uint32_t *const wide[2],
     const int32_t *const start = stage->sums != NULL ? stage->sums : stage->bias;
     const int32_t step = stage->per_channel ? 1 : 0;
     int32_t sums[2 * HELIA_NN_CHUNK];
+    if (rows == 2 && channels <= HELIA_NN_CHUNK && ((channels & 1) | (depth & 3)) == 0)
+    {
+        /* What the calls below come to; few channels would not make up for them. */
+        sums_of_pair(
+            wide[0], wide[1], rhs, depth, channels, depth >> 2, start != NULL ? start : helia_nn_no_start, sums);
+        helia_nn_outputs(rule, sums, 2, stage->multiplier, stage->shift, step, channels, output, channels);
+        return;
+    }
     for (int32_t at = 0; at < channels; at += HELIA_NN_CHUNK)
     {
         const int32_t count = helia_nn_min(channels - at, HELIA_NN_CHUNK);
@@ -124,7 +122,78 @@ static void wide_rows_times_channels(const uint32_t *const wide[2],
     }
 }
 
-/* The same for rows of bytes of any depth: every chunk of channels widens them again, block by block. */
+void helia_nn_sums_s8(const int8_t *const bytes[2],
+                      int32_t rows,
+                      int32_t offset,
+                      const int8_t *weights,
+                      int32_t channels,
+                      int32_t depth,
+                      const int32_t *start,
+                      int32_t *sums)
+{
+    uint32_t blocks[2][WIDE_DEPTH / 2];
+    const uint32_t *const wide[2] = {blocks[0], blocks[1]};
+    int32_t parts[2 * HELIA_NN_SUMS];
+    for (int32_t done = 0; done < depth; done += WIDE_DEPTH)
+    {
+        const int32_t now = helia_nn_min(depth - done, WIDE_DEPTH);
+        for (int32_t k = 0; k < rows; k++)
+        {
+            helia_nn_widen_row(bytes[k] + done, now, offset, blocks[k]);
+        }
+        if (done == 0)
+        {
+            sums_of_chunk(wide, rows, weights, depth, channels, now, start, sums);
+            continue;
+        }
+        sums_of_chunk(wide, rows, weights + done, depth, channels, now, NULL, parts);
+        for (int32_t i = 0; i < rows * channels; i++)
+        {
+            sums[i] += parts[i];
+        }
+    }
+}
+
+/* Puts int16 numbers into the order of a widened row. */
+static void split_row(const int16_t *from, int32_t depth, uint32_t *to)
+{
+    for (; depth > 0; depth -= 4, from += 4)
+    {
+        uint32_t first = 0, second = 0;
+        if (depth >= 4)
+        {
+            first = helia_nn_load_word(from);
+            second = helia_nn_load_word(from + 2);
+        }
+        else
+        {
+            memcpy(&first, from, (size_t)helia_nn_min(2 * depth, 4));
+            memcpy(&second, from + 2, depth == 3 ? 2 : 0);
+        }
+        *to++ = helia_nn_lower_halves(first, second);
+        *to++ = helia_nn_upper_halves(first, second);
+    }
+}
+
+void helia_nn_sums_s16_s8(const int16_t *values, const int8_t *weights, int32_t channels, int32_t depth, int64_t *sums)
+{
+    /* A block has 2^8 products of 2^22 at most, which fit into 32 bits. */
+    uint32_t block[WIDE_DEPTH / 2];
+    const uint32_t *const wide[2] = {block, NULL};
+    int32_t parts[HELIA_NN_SUMS];
+    for (int32_t done = 0; done < depth; done += WIDE_DEPTH)
+    {
+        const int32_t now = helia_nn_min(depth - done, WIDE_DEPTH);
+        split_row(values + done, now, block);
+        sums_of_chunk(wide, 1, weights + done, depth, channels, now, NULL, parts);
+        for (int32_t i = 0; i < channels; i++)
+        {
+            sums[i] += parts[i];
+        }
+    }
+}
+
+/* As wide_rows_times_channels() for rows of bytes of any depth: every chunk of channels widens them again, block by block. */
 static HELIA_NN_COLD void deep_rows_times_channels(const int8_t *const bytes[2],
                                                    int32_t rows,
                                                    const int8_t *rhs,
@@ -136,32 +205,12 @@ static HELIA_NN_COLD void deep_rows_times_channels(const int8_t *const bytes[2],
 {
     const int32_t *const start = stage->sums != NULL ? stage->sums : stage->bias;
     const int32_t offset = stage->sums != NULL ? 0 : stage->input_offset;
-    uint32_t blocks[2][WIDE_DEPTH / 2];
-    const uint32_t *const wide[2] = {blocks[0], blocks[1]};
     const int32_t step = stage->per_channel ? 1 : 0;
-    int32_t sums[2 * DEEP_CHUNK], parts[2 * DEEP_CHUNK];
-    for (int32_t at = 0; at < channels; at += DEEP_CHUNK)
+    int32_t sums[2 * HELIA_NN_SUMS];
+    for (int32_t at = 0; at < channels; at += HELIA_NN_SUMS)
     {
-        const int32_t count = helia_nn_min(channels - at, DEEP_CHUNK);
-        for (int32_t done = 0; done < depth; done += WIDE_DEPTH)
-        {
-            const int32_t now = helia_nn_min(depth - done, WIDE_DEPTH);
-            for (int32_t k = 0; k < rows; k++)
-            {
-                helia_nn_widen_row(bytes[k] + done, now, offset, blocks[k]);
-            }
-            const int8_t *const weights = rhs + at * depth + done;
-            if (done == 0)
-            {
-                sums_of_chunk(wide, rows, weights, depth, count, now, start != NULL ? start + at : NULL, sums);
-                continue;
-            }
-            sums_of_chunk(wide, rows, weights, depth, count, now, NULL, parts);
-            for (int32_t i = 0; i < rows * count; i++)
-            {
-                sums[i] += parts[i];
-            }
-        }
+        const int32_t count = helia_nn_min(channels - at, HELIA_NN_SUMS);
+        helia_nn_sums_s8(bytes, rows, offset, rhs + at * depth, count, depth, start != NULL ? start + at : NULL, sums);
         helia_nn_outputs(rule,
                          sums,
                          rows,

@@ -30,7 +30,11 @@ static inline uint32_t tail_of(const int8_t *end, int32_t depth)
     return word;
 }
 
-/* Four bytes of depth in 20 cycles: the loads stand in two groups, as a load behind another one costs a cycle less. */
+/*
+ * Four bytes of depth in 20 cycles: the loads stand in two groups, as a load behind another one costs a cycle less. All instructions
+ * are wide ones, so that the loop over four steps can be entered at each of them.
+ */
+#define STEP_BYTES 72
 #define STEP_2X2                                                                                                              \
     "ldr %[u0], [%[w0]], #4\n\t"                                                                                              \
     "ldr %[u1], [%[w1]], #4\n\t"                                                                                              \
@@ -68,54 +72,58 @@ static HELIA_NN_APART void sums_of_pair(const uint32_t *row0,
     struct
     {
         const uint32_t *row0, *row1;
-        int32_t fours, rest, stride, to_next;
+        int32_t rounds, stride, to_next;
+        uint32_t entry; /* Into the loop; at first, where to. */
         const int32_t *start;
         int32_t *to, *end;
-    } block = {row0, row1, words >> 2, words & 3, stride, stride - 4 * words, start, sums, sums + 2 * channels};
+    } block = {
+        row0,
+        row1,
+        (words + 3) >> 2,
+        stride,
+        stride - 4 * words,
+        /* The lowest bit says that it is Thumb code. */
+        (uint32_t)(-words & 3) * STEP_BYTES + 1,
+        start,
+        sums,
+        sums + 2 * channels,
+    };
     const int8_t *w0 = weights, *w1;
     const uint32_t *x0, *x1;
     int32_t s00, s01, s10, s11, count;
     uint32_t u0, u1, v0, v1, t;
-    __asm volatile("1:\n\t"
+    __asm volatile("adr %[t], 2f\n\t"
+                   "ldr %[u0], %[entry]\n\t"
+                   "add %[t], %[u0]\n\t"
+                   "str %[t], %[entry]\n"
+                   "1:\n\t"
                    "ldr %[t], %[start]\n\t"
                    "ldr %[x0], %[row0]\n\t"
                    "ldr %[x1], %[row1]\n\t"
                    "ldr %[w1], %[stride]\n\t"
-                   "ldr %[n], %[fours]\n\t"
+                   "ldr %[n], %[rounds]\n\t"
+                   "ldr %[u0], %[entry]\n\t"
                    "ldr %[s00], [%[t]], #4\n\t"
                    "ldr %[s01], [%[t]], #4\n\t"
                    "str %[t], %[start]\n\t"
+                   "add %[w1], %[w0]\n\t"
                    "mov %[s10], %[s00]\n\t"
                    "mov %[s11], %[s01]\n\t"
-                   "add %[w1], %[w0]\n\t"
-                   "cmp %[n], #0\n\t"
-                   "beq 3f\n"
+                   "bx %[u0]\n\t"
+                   ".p2align 2\n"
                    "2:\n\t" STEP_2X2 STEP_2X2 STEP_2X2 STEP_2X2 "subs %[n], #1\n\t"
-                   "bne 2b\n"
-                   "3:\n\t"
-                   "ldr %[n], %[rest]\n\t"
+                   "bne 2b\n\t"
                    "ldr %[t], %[to]\n\t"
                    "ldr %[u0], %[to_next]\n\t"
                    "ldr %[u1], %[end]\n\t"
-                   "cmp %[n], #0\n\t"
-                   "bne 5f\n"
-                   "4:\n\t"
-                   "add %[w0], %[w1], %[u0]\n\t"
                    "str %[s00], [%[t]], #4\n\t"
                    "str %[s10], [%[t]], #4\n\t"
                    "str %[s01], [%[t]], #4\n\t"
                    "str %[s11], [%[t]], #4\n\t"
                    "str %[t], %[to]\n\t"
+                   "add %[w0], %[w1], %[u0]\n\t"
                    "cmp %[t], %[u1]\n\t"
                    "bne 1b\n\t"
-                   "b 6f\n"
-                   "5:\n\t" STEP_2X2 "subs %[n], #1\n\t"
-                   "bne 5b\n\t"
-                   "ldr %[t], %[to]\n\t"
-                   "ldr %[u0], %[to_next]\n\t"
-                   "ldr %[u1], %[end]\n\t"
-                   "b 4b\n"
-                   "6:\n\t"
                    : [s00] "=&r"(s00),
                      [s01] "=&r"(s01),
                      [s10] "=&r"(s10),
@@ -131,17 +139,18 @@ static HELIA_NN_APART void sums_of_pair(const uint32_t *row0,
                      [t] "=&r"(t),
                      [n] "=&r"(count),
                      [start] "+m"(block.start),
-                     [to] "+m"(block.to)
+                     [to] "+m"(block.to),
+                     [entry] "+m"(block.entry)
                    : [row0] "m"(block.row0),
                      [row1] "m"(block.row1),
-                     [fours] "m"(block.fours),
-                     [rest] "m"(block.rest),
+                     [rounds] "m"(block.rounds),
                      [stride] "m"(block.stride),
                      [to_next] "m"(block.to_next),
                      [end] "m"(block.end)
                    : "cc", "memory");
 }
 
+#undef STEP_BYTES
 #undef STEP_2X2
 
 /* Half of a step of 24 cycles: two channels by four bytes of depth. */

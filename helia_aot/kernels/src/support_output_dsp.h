@@ -164,9 +164,9 @@ static HELIA_NN_APART void helia_nn_outputs(const helia_nn_output_rule *rule,
                                             int32_t next)
 {
     const int32_t offset = rule->offset;
-    if (rule->kind == HELIA_NN_OUTPUTS_QUICK && step == 1 && rows == 2)
+    if (rule->kind == HELIA_NN_OUTPUTS_QUICK && rows == 2)
     {
-        helia_nn_known_rows(false, offset, sums, 2, multiplier, shift, 1, count, output, output + next);
+        helia_nn_known_rows(false, offset, sums, 2, multiplier, shift, step, count, output, output + next);
     }
     else if (rule->kind == HELIA_NN_OUTPUTS_QUICK && rows == 1)
     {

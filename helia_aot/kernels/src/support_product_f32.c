@@ -164,22 +164,107 @@ void helia_nn_product_rows_f32(
 
 #else
 
+/* Channels of a block: each element of a row is loaded once for all of them. */
+#define BLOCK 4
+
+/* The outputs of `count` rows and BLOCK channels; inlined so that `count` and the distances of the weights become known. */
+static inline __attribute__((always_inline)) void block_of_rows(const helia_nn_product *product,
+                                                                const helia_nn_real *const rows[HELIA_NN_ROWS],
+                                                                int32_t count,
+                                                                int32_t channel,
+                                                                bool packed,
+                                                                helia_nn_real *out)
+{
+    const float32_t *w = helia_nn_weights(product, channel);
+    const int32_t step = packed ? HELIA_NN_REALS : 1, next = packed ? 1 : product->depth;
+    float32_t sums[2][BLOCK];
+    for (int32_t row = 0; row < count; row++)
+    {
+        for (int32_t i = 0; i < BLOCK; i++)
+        {
+            sums[row][i] = helia_nn_bias(product, channel + i);
+        }
+    }
+    for (int32_t k = 0; k < product->depth; k++, w += step)
+    {
+        const float32_t weights[BLOCK] = {w[0], w[next], w[2 * next], w[3 * next]};
+        for (int32_t row = 0; row < count; row++)
+        {
+            const float32_t x = rows[row][k];
+            for (int32_t i = 0; i < BLOCK; i++)
+            {
+                sums[row][i] += x * weights[i];
+            }
+        }
+    }
+    for (int32_t row = 0; row < count; row++)
+    {
+        for (int32_t i = 0; i < BLOCK; i++)
+        {
+            out[row * product->channels + i] =
+                helia_nn_limit(sums[row][i], product->activation.min, product->activation.max);
+        }
+    }
+}
+
+static void one_row(
+    const helia_nn_product *product, const helia_nn_real *const rows[HELIA_NN_ROWS], int32_t channel, helia_nn_real *out)
+{
+    if (product->packed)
+    {
+        block_of_rows(product, rows, 1, channel, true, out);
+    }
+    else
+    {
+        block_of_rows(product, rows, 1, channel, false, out);
+    }
+}
+
+static void two_rows(
+    const helia_nn_product *product, const helia_nn_real *const rows[HELIA_NN_ROWS], int32_t channel, helia_nn_real *out)
+{
+    if (product->packed)
+    {
+        block_of_rows(product, rows, 2, channel, true, out);
+    }
+    else
+    {
+        block_of_rows(product, rows, 2, channel, false, out);
+    }
+}
+
+static float32_t one_output(const helia_nn_product *product, const helia_nn_real *row, int32_t channel)
+{
+    const float32_t *w = helia_nn_weights(product, channel);
+    const int32_t step = helia_nn_weight_step(product);
+    float32_t sum = helia_nn_bias(product, channel);
+    for (int32_t k = 0; k < product->depth; k++)
+    {
+        sum += row[k] * w[k * step];
+    }
+    return helia_nn_limit(sum, product->activation.min, product->activation.max);
+}
+
 void helia_nn_product_rows_f32(
     const helia_nn_product *product, const helia_nn_real *const rows[HELIA_NN_ROWS], int32_t count, helia_nn_real *out)
 {
-    const int32_t step = helia_nn_weight_step(product);
-    for (int32_t row = 0; row < count; row++)
+    for (int32_t row = 0; row < count; row += 2)
     {
-        for (int32_t channel = 0; channel < product->channels; channel++)
+        const bool pair = row + 1 < count;
+        int32_t channel = 0;
+        for (; channel + BLOCK <= product->channels; channel += BLOCK)
         {
-            const float32_t *w = helia_nn_weights(product, channel);
-            float32_t sum = helia_nn_bias(product, channel);
-            for (int32_t k = 0; k < product->depth; k++)
-            {
-                sum += rows[row][k] * w[k * step];
-            }
-            *out++ = helia_nn_limit(sum, product->activation.min, product->activation.max);
+            (pair ? two_rows : one_row)(product, rows + row, channel, out + channel);
         }
+        for (; channel < product->channels; channel++)
+        {
+            out[channel] = one_output(product, rows[row], channel);
+            if (pair)
+            {
+                out[product->channels + channel] = one_output(product, rows[row + 1], channel);
+            }
+        }
+        out += 2 * product->channels;
     }
 }
 

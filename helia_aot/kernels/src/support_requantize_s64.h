@@ -18,6 +18,13 @@ static inline int32_t helia_nn_reduced_multiplier(int32_t multiplier)
 static inline int32_t helia_nn_requantize_s64(int64_t value, int32_t reduced_multiplier, int32_t shift)
 {
     const int32_t right = 15 - shift;
+#if defined(HELIA_NN_DSP)
+    if (value == (int32_t)value)
+    {
+        /* One multiplication instead of three. */
+        return (int32_t)(((int64_t)(int32_t)value * reduced_multiplier + (INT64_C(1) << (right - 1))) >> right);
+    }
+#endif
     return (int32_t)((value * reduced_multiplier + (INT64_C(1) << (right - 1))) >> right);
 }
 
