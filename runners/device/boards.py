@@ -212,16 +212,7 @@ def _with_files_beside(board: Board, folder: Path) -> Board:
     if board.pack is not None:
         changes["pack"] = (folder / board.pack).resolve()
     if board.kernels != "bundled":
-        library = board.kernels
-        changes["kernels"] = library.model_copy(
-            update={
-                "includes": [(folder / path).resolve() for path in library.includes],
-                "sources": [(folder / path).resolve() for path in library.sources],
-                "archive": None
-                if library.archive is None
-                else (folder / library.archive).resolve(),
-            }
-        )
+        changes["kernels"] = board.kernels.beside(folder)
     return board.model_copy(update=changes)
 
 
