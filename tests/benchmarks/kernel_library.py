@@ -169,9 +169,12 @@ def _shapes(graph: Graph, operator: Operator) -> str:
     parts = [operator.op_type]
     options = operator.attributes
     if hasattr(options, "stride_h"):
-        size = (getattr(options, name, None) for name in ("filter_h", "filter_w"))
-        if operator.op_type in ("CONV_2D", "DEPTHWISE_CONV_2D") and operator.inputs[1]:
-            size = iter(graph.tensor(operator.inputs[1]).shape[1:3])
+        is_pool = hasattr(options, "filter_h")
+        size = (
+            (options.filter_h, options.filter_w)
+            if is_pool
+            else graph.tensor(operator.inputs[1]).shape[1:3]
+        )
         parts.append("x".join(map(str, size)))
         strides = {options.stride_h, options.stride_w}
         if strides != {1}:
