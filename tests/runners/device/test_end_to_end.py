@@ -6,27 +6,24 @@ The boards are virtual. ``HELIA_TEST_BOARDS=boards.yaml`` runs the tests that do
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import REPOSITORY
-from device_bench import HARNESS, MACHINES, PLUGIN, Bench, make_bench
+from device_bench import HARNESS, MACHINES, Bench, make_bench
 from hand_module import BODIES, SIZE, expected_output, hand_conversion
 from required import missing
 
 from helia_aot.platforms.registry import load_platform
 from runners.base import MeasureSettings
-from runners.child_process import Finished
 from runners.device.board_state import BoardState
 from runners.device.boards import load_boards
 from runners.device.device import DeviceRunner
@@ -75,43 +72,9 @@ def virtual_process(tmp_path, monkeypatch, platform) -> Bench:
     return make_bench(tmp_path / "bench", monkeypatch, {"a": platform})
 
 
-@pytest.fixture(scope="module")
-def session_server(tmp_path_factory) -> Iterator[subprocess.Popen[str]]:
-    # While it is imported, pyOCD asks for virtual boards; which there are is read again in each session.
-    some_bench = tmp_path_factory.mktemp("server") / "virtual.json"
-    some_bench.write_text('{"a": {"machine": "mps2-an386"}}', "utf-8")
-    paths = [REPOSITORY, PLUGIN, *filter(None, [os.environ.get("PYTHONPATH")])]
-    server = subprocess.Popen(
-        [sys.executable, REPOSITORY / "tests" / "virtual_board" / "session_server.py"],
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(map(str, paths)),
-            "HELIA_VIRTUAL_BOARDS": str(some_bench),
-        },
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    yield server
-    server.communicate(timeout=60)
-
-
 @pytest.fixture
-def virtual(virtual_process, session_server, monkeypatch) -> Bench:
-    """The same, with sessions that share one import of pyOCD, for what does not depend on how they are started."""
-
-    def run(command, directory, *, environment, **_) -> Finished:
-        request = {
-            "arguments": command[-3:-1],
-            "folder": str(directory),
-            "environment": environment,
-        }
-        session_server.stdin.write(json.dumps(request) + "\n")
-        session_server.stdin.flush()
-        code = int(session_server.stdout.readline())
-        return Finished(code, (directory / "stderr").read_text("utf-8"), 0.0)
-
-    monkeypatch.setattr("runners.device.ladder.run_with_deadline", run)
+def virtual(virtual_process, shared_sessions) -> Bench:  # noqa: ARG001
+    """The same, for what does not depend on how sessions are started."""
     return virtual_process
 
 
