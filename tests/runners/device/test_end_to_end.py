@@ -119,6 +119,7 @@ def test_outputs_counts_and_evidence(any_board):
     assert measurement.evidence["core"] == {M55: "Cortex-M55", M4: "Cortex-M4"}[platform]
     assert measurement.evidence["hardware_breakpoints"] > 0
     assert measurement.evidence["board_released"]
+    assert {"pyocd", "host", "probe", "dpidr", "cpuid", "frequency_hz"} <= set(measurement.evidence)
     assert measurement.evidence["attempts"][-1]["outcome"] == "ended"
     assert measurement.evidence["callback_cycles"] == measurement.instrumented_cycles - min(
         measurement.cycles
