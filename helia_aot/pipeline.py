@@ -33,6 +33,7 @@ from helia_aot.memory.residency import build_residency, residency_json
 from helia_aot.operators.cmsis_nn import FLOOR as CMSIS_NN_FLOOR
 from helia_aot.operators.cmsis_nn import to_cmsis_nn
 from helia_aot.operators.code_specialization import code_specialization, is_inlined
+from helia_aot.operators.library_buffers import with_checked_buffer
 from helia_aot.operators.registry import (
     DIRECT_ENTRIES,
     FAMILIES,
@@ -169,9 +170,9 @@ def run_pipeline(config: ConvertConfig, plan: OptimizationPlan | None = None) ->
     choices = resolve_choices(operators, config, plan)
     fixed = resolve_fixed(operators, choices, config, plan)
     lowered = _lower(model.graph, choices, fixed, target)
-    if config.module.kernels == "external":
+    if target.external:
         check_kernels(lowered, model.name, target.dialect)
-    lowered = tuple(_in_dialect(low, target) for low in lowered)
+    lowered = tuple(_for_library(low, target) for low in lowered)
     placements = operator_placements(operators, config.operators, platform)
     placements = planned_code(placements, operators, plan, platform)
     scratch_placement = {
@@ -309,7 +310,7 @@ def storage_of(conversion: Conversion) -> ModuleStorage:
                 {**values_of(values), **values_of(fixed[0])},
                 target,
             )
-            variants[-1].append((knobs, _in_dialect(low, target)))
+            variants[-1].append((knobs, _for_library(low, target)))
     own = [items[0][1] for items in variants]
     blocks = _storage_blocks(graph, operators, own)
     capacities = _capacities(config, platform)
@@ -511,11 +512,15 @@ def _target(config: ConvertConfig, platform: Platform) -> Target:
         dsp="dsp" in platform.capabilities,
         fp16=platform.fp16,
         dialect=config.module.dialect,
+        external=config.module.kernels == "external",
     )
 
 
-def _in_dialect(low: LoweredOperator, target: Target) -> LoweredOperator:
-    return to_cmsis_nn(low, target) if target.dialect == "cmsis-nn" else low
+def _for_library(low: LoweredOperator, target: Target) -> LoweredOperator:
+    """Gives an operator as the library of its kernels wants it called."""
+    if target.dialect == "cmsis-nn":
+        return to_cmsis_nn(low, target)
+    return with_checked_buffer(low, target) if target.external else low
 
 
 def _planner(settings: PlanOptimization) -> Planner:

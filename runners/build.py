@@ -222,7 +222,7 @@ class Builder:
         try:
             return self._compiler.compile(sources, self._library.tree, directory, ends_s=ends_s)
         except CandidateFailure as failure:
-            reason = f"the kernel library: {failure.reason}"
+            reason = f"the kernel library: {failure.reason}; kernels.exclude leaves sources out"
             raise CandidateFailure("rig_bad", "build", reason, failure.evidence) from failure
 
     def _library_sources(self) -> list[Source]:

@@ -9,6 +9,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -80,13 +81,29 @@ class KernelLibrary(StrictModel):
     sources: list[Path] = Field(
         default_factory=list, description="C files, or folders of them, to compile"
     )
+    exclude: list[str] = Field(
+        default_factory=list,
+        description="Patterns of paths below the folders of sources that are not compiled, e.g. *_f16.c",
+    )
     archive: Path | None = Field(None, description="A built archive (.a) in place of sources")
 
     @model_validator(mode="after")
     def _either_sources_or_archive(self) -> Self:
         if bool(self.sources) == (self.archive is not None):
             raise ValueError("give either sources or an archive")
+        if self.exclude and not self.sources:
+            raise ValueError("exclude leaves sources out, and an archive has none")
         return self
+
+    def beside(self, folder: Path) -> Self:
+        """Gives the library with its relative paths looked up in a folder."""
+        return self.model_copy(
+            update={
+                "includes": [(folder / path).resolve() for path in self.includes],
+                "sources": [(folder / path).resolve() for path in self.sources],
+                "archive": None if self.archive is None else (folder / self.archive).resolve(),
+            }
+        )
 
     @property
     def version_number(self) -> int:
@@ -139,14 +156,7 @@ def read_library(library: KernelLibrary) -> LibraryFiles:
         if not found:
             problems.append(Problem("kernels.includes", f"{folder} holds no headers"))
         tree.update(found)
-    sources: dict[str, bytes] = {}
-    for index, path in enumerate(library.sources):
-        place = f"{_FOLDER}/source{index}"
-        kinds = (".c", ".h")
-        found = {f"{place}/{name}": file.read_bytes() for name, file in _files(path, *kinds)}
-        if not any(name.endswith(".c") for name in found):
-            problems.append(Problem("kernels.sources", f"{path} is no C file and holds none"))
-        sources.update(found)
+    sources = _read_sources(library, problems)
     if library.archive is not None and not library.archive.is_file():
         problems.append(Problem("kernels.archive", f"there is no file {library.archive}"))
     if problems:
@@ -165,6 +175,23 @@ def read_library(library: KernelLibrary) -> LibraryFiles:
         dialect=library.dialect,
         identity=f"external {library.dialect} {library.version} {digest.hexdigest()[:16]}",
     )
+
+
+def _read_sources(library: KernelLibrary, problems: list[Problem]) -> dict[str, bytes]:
+    """Gives the C files that are to be compiled, and the headers beside them; adds what is wrong to the problems."""
+    sources: dict[str, bytes] = {}
+    unused = set(library.exclude)
+    for index, path in enumerate(library.sources):
+        found = dict(_files(path, ".c", ".h"))
+        if not any(name.endswith(".c") for name in found):
+            problems.append(Problem("kernels.sources", f"{path} is no C file and holds none"))
+        for name, file in found.items():
+            patterns = {pattern for pattern in library.exclude if fnmatchcase(name, pattern)}
+            unused -= patterns
+            if not patterns:
+                sources[f"{_FOLDER}/source{index}/{name}"] = file.read_bytes()
+    problems += [Problem("kernels.exclude", f"no source matches {name}") for name in sorted(unused)]
+    return sources
 
 
 def _files(path: Path, *suffixes: str) -> Iterator[tuple[str, Path]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from device_bench import SessionServer
 from hypothesis import settings
 
 # A deadline would make tests depend on what else the machine does.
@@ -57,3 +58,17 @@ def models_dir() -> Path:
 def digits_model() -> Path:
     """The model that ships with the repository."""
     return REPOSITORY / "examples" / "digits" / "digits_int8.tflite"
+
+
+@pytest.fixture(scope="session")
+def session_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SessionServer]:
+    """A process that runs sessions with boards, started by the first test that has one."""
+    server = SessionServer(tmp_path_factory.mktemp("server"))
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def shared_sessions(session_server: SessionServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions that this process starts share one import of pyOCD, which is most of what they cost."""
+    monkeypatch.setattr("runners.device.ladder.run_with_deadline", session_server.run)

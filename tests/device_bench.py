@@ -5,17 +5,22 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from conftest import REPOSITORY
 
 from helia_aot.platforms.registry import load_platform
+from runners.child_process import Finished
 
-PLUGIN = REPOSITORY / "tests" / "virtual_board" / "plugin"
+REPOSITORY = Path(__file__).resolve().parent.parent
+VIRTUAL_BOARD = REPOSITORY / "tests" / "virtual_board"
+PLUGIN = VIRTUAL_BOARD / "plugin"
 MACHINES = {"apollo510_evb": "mps3-an547", "apollo4p_evb": "mps2-an386"}
 HARNESS = {
     "mps3-an547": {"address": 0x6F00_0000, "size_bytes": 16 << 20},
@@ -103,3 +108,53 @@ def make_bench(
     if ticks:
         patch.setenv("HELIA_VIRTUAL_BOARD_TICKS", "1")
     return Bench(board_file, virtual)
+
+
+class SessionServer:
+    """Runs sessions as forks of one process that has pyOCD imported (``session_server.py``).
+
+    Args:
+        folder: For its file.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        # While it is imported, pyOCD asks for virtual boards; which there are is read again in each session.
+        some_bench = folder / "virtual.json"
+        some_bench.write_text('{"a": {"machine": "mps2-an386"}}', "utf-8")
+        paths = [REPOSITORY, PLUGIN, *filter(None, [os.environ.get("PYTHONPATH")])]
+        self._process = subprocess.Popen(
+            [sys.executable, VIRTUAL_BOARD / "session_server.py"],
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(map(str, paths)),
+                "HELIA_VIRTUAL_BOARDS": str(some_bench),
+            },
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(
+        self,
+        command: Sequence[str],
+        directory: Path,
+        *,
+        environment: Mapping[str, str],
+        **_: object,
+    ) -> Finished:
+        """Runs one session in place of a process of its own; its deadline is not kept."""
+        request = {
+            "arguments": command[-3:-1],
+            "folder": str(directory),
+            "environment": environment,
+        }
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        code = int(self._process.stdout.readline())
+        return Finished(code, (directory / "stderr").read_text("utf-8"), 0.0)
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._process.communicate(timeout=60)

@@ -115,12 +115,12 @@ def check_output(output: Tensor, geometry: Window, channels: int) -> list[str]:
 
 def kernel_domain(geometry: Window, c_in: int, c_out: int, target: Target) -> KnobDomain:
     """Gives what ``kernel`` means for a convolution of a shape on a target."""
+    if target.dialect == "cmsis-nn":
+        return wrapper_domain(GENERAL if _is_strided_row(geometry, target) else WRAPPER)
     entries = {
         "specialized": _entry(geometry, c_in, c_out, target, specialized=True),
         "generic": _entry(geometry, c_in, c_out, target, specialized=False),
     }
-    if target.dialect == "cmsis-nn":
-        return wrapper_domain(WRAPPER)
     if not target.mve:
         reason = "the knob applies to MVE targets; others keep their kernels"
     elif entries["specialized"] == entries["generic"]:
@@ -130,10 +130,21 @@ def kernel_domain(geometry: Window, c_in: int, c_out: int, target: Target) -> Kn
     return KnobDomain("kernel", entries, applicable=not reason, reason=reason)
 
 
-def wrapper_domain(wrapper: str) -> KnobDomain:
-    """Gives what ``kernel`` means for CMSIS-NN: nothing, as its wrapper chooses."""
-    reason = f"CMSIS-NN has no direct entries; both values call {wrapper}"
-    entries = {"specialized": wrapper, "generic": wrapper}
+def _is_strided_row(geometry: Window, target: Target) -> bool:
+    """Says whether CMSIS-NN's wrapper would call its vector kernel for one row with a stride other than 1.
+
+    In release 7.0.0 that kernel fails or computes something else for many widths and paddings; the general entry takes
+    all of them.
+    """
+    is_point = geometry.filter_w == 1 and geometry.pad_w == 0
+    one_row = (geometry.in_h, geometry.filter_h, geometry.dilation_w) == (1, 1, 1)
+    return target.mve and one_row and geometry.stride_w > 1 and not is_point
+
+
+def wrapper_domain(entry: str) -> KnobDomain:
+    """Gives what ``kernel`` means for CMSIS-NN: nothing, as its wrapper chooses, or only one entry takes the shape."""
+    reason = f"CMSIS-NN has no direct entries; both values call {entry}"
+    entries = {"specialized": entry, "generic": entry}
     return KnobDomain("kernel", entries, applicable=False, reason=reason)
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -283,17 +283,28 @@ def scratch_bytes(entry: str, geometry: Window, channels: int) -> int:
         sets = min(_packed_vectors(channels), -(-row.out_w * channels // _LANES))
         return sets * (192 + 16 * taps) + row.filter_h * (row.pixels * channels + 16)
     if entry == OPTIMIZED:
-        columns = 192 + 16 * taps * (1 + 8)
-        if channels % 4 == 0 or _packed_vectors(channels) > _LANES:
-            return columns
-        column = geometry.in_w == 1 and geometry.filter_w == 1
-        filter_h, filter_w, width = (
-            (1, geometry.filter_h, geometry.in_h)
-            if column
-            else (geometry.filter_h, geometry.filter_w, geometry.in_w)
-        )
-        planar = _packed_vectors(channels) * (192 + 16 * filter_h * filter_w) + filter_h * (
-            (width + 2 * (filter_w - 1)) * channels + 16
-        )
-        return max(columns, planar)
+        size = geometry.in_h, geometry.in_w
+        return optimized_scratch_bytes(size, (geometry.filter_h, geometry.filter_w), channels)
     return 0
+
+
+def optimized_scratch_bytes(size: Sequence[int], kernel: Sequence[int], channels: int) -> int:
+    """Gives the scratch bytes of ``arm_depthwise_conv_s8_opt``'s vector body.
+
+    Args:
+        size: Height and width of the input.
+        kernel: Height and width of the filter.
+        channels: Input channels, as many as output channels.
+
+    Returns:
+        Bytes, as ``arm_depthwise_conv_s8_opt_get_buffer_size`` of the bundled kernels says.
+    """
+    columns = 192 + 16 * kernel[0] * kernel[1] * (1 + 8)
+    if channels % 4 == 0 or _packed_vectors(channels) > _LANES:
+        return columns
+    is_column = (size[1], kernel[1]) == (1, 1)
+    filter_h, filter_w, width = (1, kernel[0], size[0]) if is_column else (*kernel, size[1])
+    planar = _packed_vectors(channels) * (192 + 16 * filter_h * filter_w) + filter_h * (
+        (width + 2 * (filter_w - 1)) * channels + 16
+    )
+    return max(columns, planar)

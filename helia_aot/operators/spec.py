@@ -28,12 +28,14 @@ class Target:
         dsp: Whether the core has the DSP extension.
         fp16: Whether the core computes in FP16.
         dialect: Whose calls the module makes.
+        external: Whether the kernels are those of a library of the user's.
     """
 
     mve: bool
     dsp: bool
     fp16: bool = False
     dialect: Dialect = "ns-cmsis-nn"
+    external: bool = False
 
 
 SAME_ENTRY: Final = ""

@@ -16,6 +16,7 @@ from helia_aot.config.problems import Place, problems_of
 from helia_aot.config.yaml_file import YamlFile, read_yaml_file
 from helia_aot.errors import ConfigError, HeliaError, Problem
 from helia_aot.platforms.registry import load_platform
+from runners.device.job import RESERVED_OPTIONS
 from runners.kernel_library import KernelLibrary
 from runners.layout import ImageLayout, Region, plan_layout
 
@@ -78,6 +79,10 @@ class Board(StrictModel):
     target: str = Field("cortex_m", description="pyOCD target; cortex_m serves RAM images")
     pack: Path | None = Field(None, description="CMSIS-Pack that describes the target")
     frequency_hz: int = Field(1_000_000, ge=1000, description="SWD clock")
+    options: dict[str, bool | int | float | str] = Field(
+        default_factory=dict,
+        description="Further options of pyOCD's session, e.g. cmsis_dap.limit_packets or jlink.device",
+    )
     connect: Literal["halt", "under-reset", "pre-reset"] = Field(
         "halt", description="How pyOCD connects; under-reset needs the reset line"
     )
@@ -212,16 +217,7 @@ def _with_files_beside(board: Board, folder: Path) -> Board:
     if board.pack is not None:
         changes["pack"] = (folder / board.pack).resolve()
     if board.kernels != "bundled":
-        library = board.kernels
-        changes["kernels"] = library.model_copy(
-            update={
-                "includes": [(folder / path).resolve() for path in library.includes],
-                "sources": [(folder / path).resolve() for path in library.sources],
-                "archive": None
-                if library.archive is None
-                else (folder / library.archive).resolve(),
-            }
-        )
+        changes["kernels"] = board.kernels.beside(folder)
     return board.model_copy(update=changes)
 
 
@@ -245,6 +241,11 @@ def _problems(name: str, boards: Mapping[str, Board], file: YamlFile) -> list[Pr
     ]
     if board.pack is not None and not board.pack.is_file():
         found.append(problem(("pack",), f"there is no file {board.pack}"))
+    found += [
+        problem(("options", option), "is what every session sets itself", "remove it")
+        for option in board.options
+        if option in RESERVED_OPTIONS
+    ]
     flash = [memory for memory, where in board.memories.items() if where.flash]
     if flash and board.target == "cortex_m":
         reason = f"cortex_m cannot write the flash of {', '.join(flash)}"

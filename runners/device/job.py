@@ -10,7 +10,8 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Final, Literal
 
 Outcome = Literal[
     "ended",
@@ -34,6 +35,24 @@ SessionStage = Literal["find", "connect", "identify", "load", "start", "run", "r
 DUMP_NAME = "dump.bin"
 MARKERS_NAME = "markers.bin"
 STAGE_NAME = "stage"
+
+_FIXED_OPTIONS: Final[Mapping[str, object]] = {
+    "no_config": True,
+    "resume_on_disconnect": False,
+    "hide_programming_progress": True,
+    "auto_unlock": False,
+    "jlink.non_interactive": True,
+}
+_JOB_OPTIONS: Final = {
+    "target_override": "target",
+    "frequency": "frequency_hz",
+    "connect_mode": "connect",
+    "reset.post_delay": "reset_delay_s",
+}
+"""Options of pyOCD, and the field of the job that each is."""
+
+RESERVED_OPTIONS: Final = frozenset({*_FIXED_OPTIONS, *_JOB_OPTIONS, "project_dir", "pack"})
+"""Options that every session sets itself."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +110,7 @@ class SessionJob:
         core: The core that must answer.
         extensions: Extensions that it must have, in lower case.
         setup: Addresses and words to write after reset.
+        options: Further options of pyOCD.
         recover_debug_port: Whether to reset the debug port before connecting.
         image: What to run; None only identifies.
     """
@@ -106,8 +126,23 @@ class SessionJob:
     core: str
     extensions: tuple[str, ...]
     setup: tuple[tuple[int, int], ...]
+    options: Mapping[str, bool | int | float | str] = dataclasses.field(default_factory=dict)
     recover_debug_port: bool = False
     image: ImageJob | None = None
+
+    def pyocd_options(self, project: Path) -> dict[str, object]:
+        """Gives the options of pyOCD's session.
+
+        Args:
+            project: An empty folder, from which pyOCD would execute scripts.
+        """
+        # The supply belongs to the bench, maybe with a meter in it.
+        options: dict[str, object] = {"jlink.power": False, **self.options, **_FIXED_OPTIONS}
+        options |= {name: getattr(self, field) for name, field in _JOB_OPTIONS.items()}
+        options["project_dir"] = str(project)
+        if self.pack is not None:
+            options["pack"] = self.pack
+        return options
 
 
 @dataclass(frozen=True)

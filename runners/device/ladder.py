@@ -112,7 +112,7 @@ def climb(
         notes = _switch_power(board) if rung.switches_power else ""
         own = folder / f"session{number}"
         own.mkdir()
-        report = _attempt(board, _job(board, image, rung), own, lock)
+        report = _attempt(board, session_job(board, image, rung), own, lock)
         if report.wrote_flash:
             state.count_flash_write()
         attempts.append(
@@ -131,7 +131,8 @@ def climb(
     return result
 
 
-def _job(board: Board, image: ImageJob | None, rung: Rung) -> SessionJob:
+def session_job(board: Board, image: ImageJob | None, rung: Rung) -> SessionJob:
+    """Gives what the session of a rung does on a board; ``image`` is what runs, None only identifies."""
     return SessionJob(
         probe=board.probe,
         target=board.target,
@@ -144,6 +145,7 @@ def _job(board: Board, image: ImageJob | None, rung: Rung) -> SessionJob:
         core=board.core,
         extensions=tuple(board.extensions),
         setup=tuple((write.address, write.value) for write in board.setup),
+        options=board.options,
         recover_debug_port=rung.recovers_debug_port,
         image=image,
     )

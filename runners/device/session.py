@@ -13,8 +13,10 @@ outputs) and ``markers.bin``.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
+import platform
 import signal
 import struct
 import sys
@@ -105,7 +107,11 @@ class BoardSession:
         self._job = job
         self._folder = folder
         self._stage: SessionStage = "find"
-        self._facts: dict[str, Any] = {"pyocd": pyocd_version, "frequency_hz": job.frequency_hz}
+        self._facts: dict[str, Any] = {
+            "pyocd": pyocd_version,
+            "host": platform.node(),
+            "frequency_hz": job.frequency_hz,
+        }
         self._wrote_flash = False
         self._session: Any = None
 
@@ -160,21 +166,11 @@ class BoardSession:
         project = self._folder / "project"
         project.mkdir(exist_ok=True)
         self._enter("connect")
-        options: dict[str, object] = {
-            "project_dir": str(project),
-            "no_config": True,
-            "target_override": job.target,
-            "frequency": job.frequency_hz,
-            "connect_mode": job.connect,
-            "reset.post_delay": job.reset_delay_s,
-            "resume_on_disconnect": False,
-            "hide_programming_progress": True,
-            "auto_unlock": False,
-            "jlink.non_interactive": True,
-            "jlink.power": False,  # the supply belongs to the bench, maybe with a meter in it
-        }
+        options = job.pyocd_options(project)
         if job.pack is not None:
-            options["pack"] = job.pack
+            pack = Path(job.pack)
+            digest = hashlib.sha256(pack.read_bytes()).hexdigest()
+            self._facts["pack"] = f"{pack.name} {digest[:16]}"
         self._session = Session(probe, options=options)
         if job.recover_debug_port:
             self._recover()

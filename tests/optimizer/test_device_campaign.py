@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from device_bench import make_bench
+from device_bench import SessionServer, make_bench
 from synthetic_campaign import SilentProgress
 from tflite_models import ModelBuilder
 
@@ -63,10 +63,15 @@ def records(folder: Path) -> list[TrialRecord]:
 
 
 def test_a_board_that_fails_half_the_time_changes_no_plan(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Path
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    model: Path,
+    session_server: SessionServer,
 ) -> None:
     bench = make_bench(tmp_path / "bench", monkeypatch, {"a": PLATFORM, "b": PLATFORM})
-    healthy = run(model, bench.boards, tmp_path / "healthy", workers=0)
+    with monkeypatch.context() as patch:
+        patch.setattr("runners.device.ladder.run_with_deadline", session_server.run)
+        healthy = run(model, bench.boards, tmp_path / "healthy", workers=0)
     bench.break_board("a", is_lost_running=True, sessions="odd")
     shaky = run(model, bench.boards, tmp_path / "shaky", workers="auto")
 

@@ -153,6 +153,55 @@ def test_dialects_do_not_meet(tmp_path, library):
         )
 
 
+@pytest.mark.parametrize(
+    ("platform", "stride", "entry"),
+    [
+        ("apollo510_evb", (1, 2), "arm_convolve_s8"),
+        ("apollo510_evb", (2, 1), "arm_convolve_wrapper_s8"),
+        ("apollo4p_evb", (1, 2), "arm_convolve_wrapper_s8"),
+    ],
+)
+def test_the_vector_kernel_for_one_row_is_not_called_with_strides(
+    tmp_path, platform, stride, entry
+):
+    """Release 7.0.0 gives wrong numbers for this shape, or fails."""
+    m = ModelBuilder()
+    x = m.tensor((1, 1, 7, 16), scale=0.1, zero_point=0)
+    filters = np.ones((6, 1, 4, 16), np.int8)
+    y = m.conv_2d(x, filters, None, stride=stride, filter_scale=0.01, scale=0.2, zero_point=0)
+    conversion = conversion_of(m.build(inputs=[x], outputs=[y]), tmp_path, platform)
+    assert [operator.entry for operator in conversion.module.operators] == [entry]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_taken"),
+    [
+        ((1, 3, 4, 5), (1, 3, 1, 1), False),
+        ((2, 1, 4, 1), (1, 3, 1, 1), False),
+        ((1, 3, 1, 1), (1, 3, 4, 5), False),
+        ((1, 3, 4, 5), (1, 1, 1, 1), True),
+        ((1, 3, 4, 5), (1, 3, 1, 5), True),
+        ((1, 3, 1, 5), (1, 3, 1, 1), True),
+    ],
+)
+def test_extrema_whose_broadcasting_cmsis_nn_gets_wrong_are_refused(
+    tmp_path, first, second, is_taken
+):
+    m = ModelBuilder()
+    x, y = (m.tensor(shape, scale=0.1, zero_point=0) for shape in (first, second))
+    z = m.tensor(np.broadcast_shapes(first, second), scale=0.1, zero_point=0)
+    m.operator("MAXIMUM", [x, y], [z])
+    model = m.build(inputs=[x, y], outputs=[z])
+    if is_taken:
+        (operator,) = conversion_of(model, tmp_path, "apollo510_evb").module.operators
+        assert operator.entry == "arm_maximum_s8"
+    else:
+        with pytest.raises(UnsupportedModelError) as caught:
+            conversion_of(model, tmp_path, "apollo510_evb")
+        (problem,) = caught.value.problems
+        assert "broadcasts one number along each row" in problem.reason
+
+
 def test_what_cmsis_nn_lacks_comes_at_once(tmp_path):
     m = ModelBuilder()
     x = m.tensor((1, 4, 4, 3), scale=0.1, zero_point=0)

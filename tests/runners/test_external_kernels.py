@@ -132,12 +132,28 @@ def test_a_library_that_does_not_compile_is_the_rigs_fault(tmp_path, conversions
     measurement = runner.measure(external, stimulus, MeasureSettings()).measurement
     assert (measurement.status, measurement.stage) == ("rig_bad", "build")
     assert "the kernel library: library/source0/src/broken.c does not compile" in measurement.reason
+    whole = broken.model_copy(update={"exclude": ["*/broken.c"]})
+    files = read_library(whole)
+    assert len(files.sources) == len(read_library(broken).sources) - 1
+    runner = SimulatorRunner(load_platform(PLATFORM), kernels=whole)
+    assert runner.measure(external, stimulus, MeasureSettings()).measurement.status == "ok"
 
 
 def test_all_missing_files_are_named(tmp_path):
     wrong = KernelLibrary(
         dialect="ns-cmsis-nn", version="7.37.0", includes=[tmp_path / "a"], archive=tmp_path / "b.a"
     )
+    (tmp_path / "kernels.c").write_text("int x;\n")
+    with pytest.raises(RunnerError, match=r"no source matches \*_f16\.c"):
+        read_library(
+            KernelLibrary(
+                dialect="ns-cmsis-nn",
+                version="7.37.0",
+                includes=[tmp_path],
+                sources=[tmp_path],
+                exclude=["*_f16.c"],
+            )
+        )
     with pytest.raises(RunnerError) as caught:
         read_library(wrong)
     assert [problem.where for problem in caught.value.problems] == [
@@ -146,7 +162,14 @@ def test_all_missing_files_are_named(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("parts", [{}, {"sources": ["a"], "archive": "b"}])
-def test_either_sources_or_an_archive(parts):
-    with pytest.raises(ValueError, match="either sources or an archive"):
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({}, "either sources or an archive"),
+        ({"sources": ["a"], "archive": "b"}, "either sources or an archive"),
+        ({"archive": "b", "exclude": ["*.c"]}, "an archive has none"),
+    ],
+)
+def test_either_sources_or_an_archive(parts, message):
+    with pytest.raises(ValueError, match=message):
         KernelLibrary(dialect="ns-cmsis-nn", version="7.37.0", includes=["x"], **parts)

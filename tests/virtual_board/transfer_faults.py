@@ -3,7 +3,7 @@
 
 A process of its own, since pyOCD looks for probes when it is imported::
 
-    transfer_faults.py <job.json> <bench file> <folder> <last position>
+    transfer_faults.py <job.json> <bench file> <folder> <last position> <step>
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ ERRORS = (
 
 
 def main() -> None:
-    job_path, bench_path, folder, last = sys.argv[1:]
+    job_path, bench_path, folder, last, step = sys.argv[1:]
     job = read_job(Path(job_path).read_text("utf-8"))
     bench = json.loads(Path(bench_path).read_text("utf-8"))
     (name,) = bench
     dump = Path(folder, DUMP_NAME)
     endings = []
-    for position in range(int(last) + 1):
+    for index, position in enumerate(range(0, int(last) + 1, int(step))):
         bench[name]["faults"] = {
-            "error": ERRORS[position % len(ERRORS)],
+            "error": ERRORS[index % len(ERRORS)],
             "error_at": position,
             "sessions": "all",
         }

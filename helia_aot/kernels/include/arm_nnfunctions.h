@@ -446,12 +446,13 @@ arm_cmsis_nn_status arm_fully_connected_per_channel_s8(
     int8_t *output_data);
 
 /**
- * Gives the bytes of the weight-sum buffer: 4 for each output channel (`filter_dims->c`).
+ * Gives the bytes of the weight-sum buffer that a caller passes to builds with Helium: 4 for each output channel
+ * (`filter_dims->c`); 0 in other builds, which take the bias.
  */
 int32_t arm_fully_connected_s8_get_buffer_size(const cmsis_nn_dims *filter_dims);
 
 /**
- * Gives the same number as arm_fully_connected_s8_get_buffer_size(), on every host.
+ * Gives the number of builds with Helium, on every host.
  */
 int32_t arm_fully_connected_s8_get_buffer_size_mve(const cmsis_nn_dims *filter_dims);
 
@@ -1182,6 +1183,11 @@ arm_cmsis_nn_status arm_convolve_s16(const cmsis_nn_context *ctx,
                                      int16_t *output_data);
 
 /**
+ * Gives 0: arm_convolve_s16() needs no scratch.
+ */
+int32_t arm_convolve_s16_get_buffer_size(const cmsis_nn_dims *input_dims, const cmsis_nn_dims *filter_dims);
+
+/**
  * Depthwise convolution of any shape.
  */
 arm_cmsis_nn_status arm_depthwise_conv_s16(const cmsis_nn_context *ctx,
@@ -1227,6 +1233,16 @@ arm_cmsis_nn_status arm_fully_connected_per_channel_s16(const cmsis_nn_context *
                            int16_t *output_data);
 
 /**
+ * Gives 0: arm_fully_connected_s16() needs no scratch.
+ */
+int32_t arm_fully_connected_s16_get_buffer_size(const cmsis_nn_dims *filter_dims);
+
+/**
+ * Gives 0: arm_fully_connected_per_channel_s16() needs no scratch.
+ */
+int32_t arm_fully_connected_per_channel_s16_get_buffer_size(const cmsis_nn_dims *filter_dims);
+
+/**
  * Average pooling as arm_avgpool_s8().
  */
 arm_cmsis_nn_status arm_avgpool_s16(const cmsis_nn_context *ctx,
@@ -1236,6 +1252,11 @@ arm_cmsis_nn_status arm_avgpool_s16(const cmsis_nn_context *ctx,
                                    const cmsis_nn_dims *filter_dims,
                                    const cmsis_nn_dims *output_dims,
                                    int16_t *output_data);
+
+/**
+ * Gives 0: arm_avgpool_s16() needs no scratch.
+ */
+int32_t arm_avgpool_s16_get_buffer_size(const int dim_dst_width, const int ch_src);
 
 /**
  * Max pooling as arm_max_pool_s8().

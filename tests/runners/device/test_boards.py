@@ -4,6 +4,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -17,7 +18,8 @@ from helia_aot.platforms.registry import load_platform
 from runners.device.board_state import BoardBusy, BoardState, wait_until
 from runners.device.boards import Board, load_boards
 from runners.device.device import library_of
-from runners.device.job import Outcome
+from runners.device.job import RESERVED_OPTIONS, Outcome
+from runners.device.ladder import LADDER, session_job
 from runners.errors import RunnerError
 from runners.kernel_library import KernelLibrary
 
@@ -75,6 +77,7 @@ WRONG = {
     "code": ({"code_memory": "rom"}, "there is no memory rom"),
     "flash": ({"memories": {**MEMORIES, "mram": {**MEMORIES["mram"], "flash": True}}}, "cannot write the flash of mram"),
     "pack": ({"pack": "nowhere.pack"}, "there is no file"),
+    "options": ({"options": {"auto_unlock": True}}, "is what every session sets itself"),
 }  # fmt: skip
 
 
@@ -83,6 +86,18 @@ def test_contradictions_are_named(tmp_path, case):
     changes, reason = WRONG[case]
     with pytest.raises(ConfigError, match=reason):
         load_boards(write(tmp_path, a=entry(**changes)))
+
+
+def test_options_reach_pyocd_and_never_loosen_a_session(tmp_path):
+    options = {"cmsis_dap.limit_packets": True, "jlink.device": "AMAP510", "jlink.power": True}
+    board = load_boards(write(tmp_path, a=entry(options=options)))["a"]
+    job = replace(session_job(board, None, LADDER[0]), pack="some.pack")
+    found = job.pyocd_options(tmp_path)
+    assert found.items() >= options.items()
+    assert set(found) == set(options) | RESERVED_OPTIONS
+    assert (found["auto_unlock"], found["resume_on_disconnect"]) == (False, False)
+    plain = replace(job, options={}, pack=None).pyocd_options(tmp_path)
+    assert plain["jlink.power"] is False
 
 
 def test_a_board_names_its_kernel_library(tmp_path, monkeypatch):

@@ -6,27 +6,24 @@ The boards are virtual. ``HELIA_TEST_BOARDS=boards.yaml`` runs the tests that do
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import REPOSITORY
-from device_bench import HARNESS, PLUGIN, Bench, make_bench
+from device_bench import HARNESS, MACHINES, Bench, make_bench
 from hand_module import BODIES, SIZE, expected_output, hand_conversion
 from required import missing
 
 from helia_aot.platforms.registry import load_platform
 from runners.base import MeasureSettings
-from runners.child_process import Finished
 from runners.device.board_state import BoardState
 from runners.device.boards import load_boards
 from runners.device.device import DeviceRunner
@@ -61,48 +58,23 @@ def _has_pyocd() -> bool:
 
 
 @pytest.fixture
-def virtual_process(tmp_path, monkeypatch) -> Bench:
-    """One Cortex-M4 board, which starts fastest."""
-    return make_bench(tmp_path / "bench", monkeypatch, {"a": M4})
+def platform() -> str:
+    """The platform of the virtual board: Cortex-M4, which starts fastest, unless a test takes both."""
+    return M4
 
 
-@pytest.fixture(scope="module")
-def session_server(tmp_path_factory) -> Iterator[subprocess.Popen[str]]:
-    # While it is imported, pyOCD asks for virtual boards; which there are is read again in each session.
-    some_bench = tmp_path_factory.mktemp("server") / "virtual.json"
-    some_bench.write_text('{"a": {"machine": "mps2-an386"}}', "utf-8")
-    paths = [REPOSITORY, PLUGIN, *filter(None, [os.environ.get("PYTHONPATH")])]
-    server = subprocess.Popen(
-        [sys.executable, REPOSITORY / "tests" / "virtual_board" / "session_server.py"],
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(map(str, paths)),
-            "HELIA_VIRTUAL_BOARDS": str(some_bench),
-        },
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    yield server
-    server.communicate(timeout=60)
+on_both_cores = pytest.mark.parametrize("platform", [M4, M55])
 
 
 @pytest.fixture
-def virtual(virtual_process, session_server, monkeypatch) -> Bench:
-    """The same, with sessions that share one import of pyOCD, for what does not depend on how they are started."""
+def virtual_process(tmp_path, monkeypatch, platform) -> Bench:
+    """One board."""
+    return make_bench(tmp_path / "bench", monkeypatch, {"a": platform})
 
-    def run(command, directory, *, environment, **_) -> Finished:
-        request = {
-            "arguments": command[-3:-1],
-            "folder": str(directory),
-            "environment": environment,
-        }
-        session_server.stdin.write(json.dumps(request) + "\n")
-        session_server.stdin.flush()
-        code = int(session_server.stdout.readline())
-        return Finished(code, (directory / "stderr").read_text("utf-8"), 0.0)
 
-    monkeypatch.setattr("runners.device.ladder.run_with_deadline", run)
+@pytest.fixture
+def virtual(virtual_process, shared_sessions) -> Bench:  # noqa: ARG001
+    """The same, for what does not depend on how sessions are started."""
     return virtual_process
 
 
@@ -116,10 +88,9 @@ def measure(
     return result.measurement, result.outputs
 
 
-@pytest.fixture
-def one_attempt(monkeypatch) -> None:
-    """For what is the same on each rung, as ``test_a_board_that_fails_its_ladder`` shows."""
-    monkeypatch.setattr("runners.device.ladder.LADDER", LADDER[:1])
+def outcomes_of(measurement: Measurement) -> list[object]:
+    """Gives how each attempt ended."""
+    return [attempt["outcome"] for attempt in measurement.evidence["attempts"]]
 
 
 def assert_free_and_fit(bench: Bench, name: str = "a") -> None:
@@ -148,6 +119,7 @@ def test_outputs_counts_and_evidence(any_board):
     assert measurement.evidence["core"] == {M55: "Cortex-M55", M4: "Cortex-M4"}[platform]
     assert measurement.evidence["hardware_breakpoints"] > 0
     assert measurement.evidence["board_released"]
+    assert {"pyocd", "host", "probe", "dpidr", "cpuid", "frequency_hz"} <= set(measurement.evidence)
     assert measurement.evidence["attempts"][-1]["outcome"] == "ended"
     assert measurement.evidence["callback_cycles"] == measurement.instrumented_cycles - min(
         measurement.cycles
@@ -157,13 +129,8 @@ def test_outputs_counts_and_evidence(any_board):
     assert 0 < measurement.stack_bytes < 2048
 
 
-def test_a_fault_has_registers_and_a_place(tmp_path, monkeypatch):
-    platform = PLATFORMS[0]
-    boards = (
-        Path(REAL_BOARDS)
-        if REAL_BOARDS
-        else make_bench(tmp_path, monkeypatch, {"a": platform}).boards
-    )
+def test_a_fault_has_registers_and_a_place(any_board):
+    platform, boards = any_board
     measurement, outputs = measure(boards, platform, "fault")
     assert (measurement.status, outputs) == ("plan_bad", ())
     assert re.search(
@@ -172,9 +139,11 @@ def test_a_fault_has_registers_and_a_place(tmp_path, monkeypatch):
     assert measurement.evidence["cfsr"] == "0x00010000"
 
 
-def test_virtual_counters_are_refused_as_timing(tmp_path, monkeypatch):
-    bench = make_bench(tmp_path, monkeypatch, {"a": M55}, ticks=False)
-    measurement, outputs = measure(bench.boards, M55)
+@on_both_cores
+def test_virtual_counters_are_refused_as_timing(virtual, platform, monkeypatch):
+    monkeypatch.delenv("HELIA_VIRTUAL_BOARD_TICKS")
+    bench = virtual
+    measurement, outputs = measure(bench.boards, platform)
     assert (measurement.status, measurement.stage, outputs) == ("rig_bad", "result", ())
     assert "counter stands still" in measurement.reason
     assert measurement.identity.counts == "cycles"
@@ -193,37 +162,37 @@ BAD = {
 BODIES.setdefault("bkpt", '(void)op; __asm volatile("bkpt #3");')
 
 
+@on_both_cores
 @pytest.mark.parametrize("body", BAD)
-def test_bad_modules_are_not_the_rigs_fault(virtual, body):
+def test_bad_modules_are_not_the_rigs_fault(virtual, platform, body):
     status, reason = BAD[body]
-    measurement, outputs = measure(
-        virtual.boards, body=body, settings=replace(SETTINGS, timeout_s=1)
-    )
+    measurement, outputs = measure(virtual.boards, platform, body, replace(SETTINGS, timeout_s=1))
     assert (measurement.status, measurement.cycles, outputs) == (status, [], ())
     assert re.search(reason, measurement.reason)
     assert_free_and_fit(virtual)
 
 
-def test_lockup_is_the_modules_fault(virtual):
-    measurement, _ = measure(virtual.boards, body="lockup")
+@on_both_cores
+def test_lockup_is_the_modules_fault(virtual, platform):
+    measurement, _ = measure(virtual.boards, platform, "lockup")
     assert measurement.status == "plan_bad"
     assert_free_and_fit(virtual)
 
 
-def test_a_board_that_fails_its_ladder(virtual, tmp_path):
+@on_both_cores
+def test_a_board_that_fails_its_ladder(virtual, platform, tmp_path):
     switched = tmp_path / "power was switched"
     virtual.break_board("a", error_at=1, error_count=1 << 30)
     virtual.change("a", power_command=["touch", str(switched)])
-    measurement, outputs = measure(virtual.boards)
+    measurement, outputs = measure(virtual.boards, platform)
     assert (measurement.status, measurement.cycles, outputs) == ("rig_bad", [], ())
     assert measurement.evidence["outcome"] == "no_target"
-    outcomes = [attempt["outcome"] for attempt in measurement.evidence["attempts"]]
-    assert outcomes == ["no_target"] * len(LADDER)
+    assert outcomes_of(measurement) == ["no_target"] * len(LADDER)
     assert switched.exists()
     state = BoardState(load_boards(virtual.boards)["a"].probe_id)
     assert state.holder() is None
     assert state.quarantine() is not None
-    again, _ = measure(virtual.boards)
+    again, _ = measure(virtual.boards, platform)
     assert (again.status, again.evidence["outcome"]) == ("rig_bad", "quarantined")
 
 
@@ -233,49 +202,74 @@ FAULTS = {
 }
 
 
-@pytest.mark.usefixtures("one_attempt")
+@on_both_cores
 @pytest.mark.parametrize("outcome", FAULTS)
-def test_boards_that_cannot_be_loaded(virtual, outcome):
+def test_boards_that_cannot_be_loaded(virtual, platform, outcome):
     faults, is_set_aside = FAULTS[outcome]
     virtual.break_board("a", **faults)
-    measurement, outputs = measure(virtual.boards)
+    measurement, outputs = measure(virtual.boards, platform)
     assert (measurement.status, measurement.cycles, outputs) == ("rig_bad", [], ())
     assert measurement.evidence["outcome"] == outcome
+    assert outcomes_of(measurement) == [outcome] * len(LADDER)
     state = BoardState(load_boards(virtual.boards)["a"].probe_id)
     assert state.holder() is None
     assert (state.quarantine() is not None) == is_set_aside
 
 
-@pytest.mark.usefixtures("one_attempt")
 def test_no_probe(virtual):
     virtual.change("a", probe="virtual:b", retry_wait_s=0.0)
     measurement, _ = measure(virtual.boards)
     assert (measurement.status, measurement.evidence["outcome"]) == ("rig_bad", "no_probe")
+    assert outcomes_of(measurement) == ["no_probe"] * len(LADDER)
 
 
-@pytest.mark.usefixtures("one_attempt")
-def test_wrong_core_is_never_loaded(virtual):
-    entries = virtual.virtual.read_text().replace("mps2-an386", "mps3-an547")
-    virtual.virtual.write_text(entries)
-    measurement, _ = measure(virtual.boards)
+@on_both_cores
+def test_wrong_core_is_never_loaded(virtual, platform):
+    own, other = MACHINES[platform], MACHINES[M4 if platform == M55 else M55]
+    virtual.virtual.write_text(virtual.virtual.read_text().replace(own, other))
+    measurement, _ = measure(virtual.boards, platform)
     assert (measurement.status, measurement.evidence["outcome"]) == ("rig_bad", "wrong_target")
-    assert "a Cortex-M55 answers, not a cortex-m4" in measurement.reason
+    assert outcomes_of(measurement) == ["wrong_target"] * len(LADDER)
+    answers = {
+        M4: "a Cortex-M55 answers, not a cortex-m4",
+        M55: "a Cortex-M4 answers, not a cortex-m55",
+    }
+    assert answers[platform] in measurement.reason
+    stages = {attempt["stage"] for attempt in measurement.evidence["attempts"]}
+    assert stages == {"identify"}
 
 
-def test_the_ladder_helps(virtual):
-    virtual.break_board("a", needs_reset_line=True)
-    measurement, outputs = measure(virtual.boards)
+CURES = {
+    "half the frequency": {"max_frequency_hz": 600_000},
+    "under reset": {"needs_reset_line": True},
+    "debug port reset": {"needs_port_reset": True},
+    "power switched": {"needs_power": "switched"},
+}
+
+
+@on_both_cores
+@pytest.mark.parametrize("cure", CURES)
+def test_each_rung_of_the_ladder_helps(virtual, platform, tmp_path, cure):
+    faults = dict(CURES[cure])
+    if "needs_power" in faults:
+        switched = str(tmp_path / "switched")
+        faults["needs_power"] = switched
+        virtual.change("a", power_command=["touch", switched])
+    virtual.break_board("a", **faults)
+    measurement, outputs = measure(virtual.boards, platform)
     assert measurement.status == "ok", measurement.reason
-    rungs = [attempt["outcome"] for attempt in measurement.evidence["attempts"]]
-    assert rungs == ["no_target", "no_target", "ended"]
+    rung = next(number for number, rung in enumerate(LADDER) if cure in rung.name)
+    assert outcomes_of(measurement) == ["no_target"] * rung + ["ended"]
+    assert cure in measurement.evidence["attempts"][-1]["rung"]
     np.testing.assert_array_equal(outputs[0], expected_output(X))
     assert_free_and_fit(virtual)
 
 
-def test_garbage_result_is_unknown(virtual):
-    first = HARNESS["mps2-an386"]
+@on_both_cores
+def test_garbage_result_is_unknown(virtual, platform):
+    first = HARNESS[MACHINES[platform]]
     virtual.break_board("a", garbage=[first["address"], first["size_bytes"]])
-    measurement, outputs = measure(virtual.boards)
+    measurement, outputs = measure(virtual.boards, platform)
     assert (measurement.status, measurement.cycles, outputs) == ("unknown", [], ())
     assert "cannot be read" in measurement.reason
 
@@ -285,14 +279,14 @@ def test_a_hanging_probe_ends_at_the_deadline(virtual_process):
     virtual.break_board("a", hangs_at=30, sessions="first")
     virtual.change("a", connect_timeout_s=10.0)
     measurement, _ = measure(virtual.boards, settings=replace(SETTINGS, timeout_s=2))
-    outcomes = [attempt["outcome"] for attempt in measurement.evidence["attempts"]]
-    assert outcomes == ["no_target", "ended"]
+    assert outcomes_of(measurement) == ["no_target", "ended"]
     assert "hung for" in measurement.evidence["attempts"][0]["reason"]
 
 
-def test_a_probe_lost_while_running_is_not_tried_again(virtual):
+@on_both_cores
+def test_a_probe_lost_while_running_is_not_tried_again(virtual, platform):
     virtual.break_board("a", is_lost_running=True)
-    measurement, _ = measure(virtual.boards)
+    measurement, _ = measure(virtual.boards, platform)
     assert (measurement.status, measurement.evidence["outcome"]) == ("rig_bad", "probe_lost")
     assert len(measurement.evidence["attempts"]) == 1
     assert measurement.evidence["stage"] == "run"
@@ -384,7 +378,6 @@ def test_boards_of_a_pool_must_count_the_same(tmp_path, monkeypatch):
     assert slow.identity().digest() != fast.identity().digest()
 
 
-@pytest.mark.usefixtures("one_attempt")
 def test_setup_is_written_before_the_image(virtual):
     """Where nothing is, so that it shows: the session ends before anything is loaded."""
     virtual.change("a", setup=[{"address": 0x9000_0000, "value": 1}])

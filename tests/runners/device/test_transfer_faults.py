@@ -22,18 +22,20 @@ from runners.device.device import DeviceRunner
 from runners.device.job import read_job, to_json
 from runners.measurement import Stimulus
 
-PLATFORM = "apollo4p_evb"
+STEPS = {"apollo4p_evb": 1, "apollo510_evb": 4}
+"""By platform: how far apart the positions are."""
 POSITIONS = 100
 """Connecting takes 81 transfers."""
 BEFORE_RUNNING = {"no_target", "no_probe", "wrong_target", "load_failed", "not_started"}
 
 
-@pytest.mark.usefixtures("tools")
-def test_an_error_at_each_transfer(tmp_path, monkeypatch):
-    bench = make_bench(tmp_path, monkeypatch, {"a": PLATFORM})
+@pytest.mark.usefixtures("tools", "shared_sessions")
+@pytest.mark.parametrize("name", STEPS)
+def test_an_error_at_each_transfer(tmp_path, monkeypatch, name):
+    bench = make_bench(tmp_path, monkeypatch, {"a": name})
     kept = tmp_path / "kept"
     settings = MeasureSettings(timeout_s=5, keep_dir=kept)
-    platform = load_platform(PLATFORM)
+    platform = load_platform(name)
     runner = DeviceRunner(platform, boards=bench.boards)
     stimulus = Stimulus((np.zeros((1, SIZE), np.int8),))
     good = runner.measure(hand_conversion(platform), stimulus, settings).measurement
@@ -45,10 +47,11 @@ def test_an_error_at_each_transfer(tmp_path, monkeypatch):
     )
     job_path.write_text(to_json(replace(job, image=image, probe=job.probe)), "utf-8")
 
-    endings = _endings(job_path, bench.virtual, tmp_path)
+    endings = _endings(job_path, bench.virtual, tmp_path, STEPS[name])
 
     assert endings[0][0] == "ended"  # position 0 is no error
-    for position, (outcome, stage, outputs, _) in enumerate(endings):
+    for index, (outcome, stage, outputs, _) in enumerate(endings):
+        position = index * STEPS[name]
         if outcome == "ended":
             assert outputs == endings[0][2], position
         else:
@@ -60,14 +63,14 @@ def test_an_error_at_each_transfer(tmp_path, monkeypatch):
     assert len({outcome for outcome, *_ in endings}) > 1
 
 
-def _endings(job: Path, bench: Path, folder: Path) -> list[list]:
+def _endings(job: Path, bench: Path, folder: Path, step: int) -> list[list]:
     script = REPOSITORY / "tests" / "virtual_board" / "transfer_faults.py"
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(REPOSITORY), os.environ["PYTHONPATH"]]),
     }
     done = subprocess.run(
-        [sys.executable, script, job, bench, folder, str(POSITIONS)],
+        [sys.executable, script, job, bench, folder, str(POSITIONS), str(step)],
         env=environment, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]

@@ -28,7 +28,10 @@ class Faults:
         hangs_at: The transfer that never returns; 0 for none.
         is_lost_running: The probe vanishes as soon as a loaded image runs.
         is_busy: Opening the probe fails as if another process had it.
+        max_frequency_hz: Nothing answers at a higher SWD clock; None for any.
         needs_reset_line: Nothing answers unless the reset line is pulled while connecting.
+        needs_port_reset: Nothing answers before a reset through the debug port.
+        needs_power: Nothing answers before this file is there, which a power command makes; None for power.
         corrupts: Address of a byte that changes when the core starts.
         garbage: First address and size of memory that reads as garbage.
     """
@@ -40,7 +43,10 @@ class Faults:
     hangs_at: int = 0
     is_lost_running: bool = False
     is_busy: bool = False
+    max_frequency_hz: int | None = None
     needs_reset_line: bool = False
+    needs_port_reset: bool = False
+    needs_power: str | None = None
     corrupts: int | None = None
     garbage: tuple[int, int] | None = None
 

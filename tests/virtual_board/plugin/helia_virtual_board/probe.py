@@ -8,6 +8,7 @@ import atexit
 import struct
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from pyocd.core import exceptions
 from pyocd.core.memory_interface import MemoryInterface
@@ -67,7 +68,8 @@ class VirtualProbe(DebugProbe):
         self._protocol = None
         self._select = self._ctrl_stat = self._tar = 0
         self._csw = self._model.csw
-        self._transfers = self._loaded_bytes = 0
+        self._transfers = self._loaded_bytes = self._clock_hz = 0
+        self._was_reset = False
 
     @classmethod
     def get_all_connected_probes(cls, unique_id=None, is_explicit=False):
@@ -121,9 +123,10 @@ class VirtualProbe(DebugProbe):
         return 0, []
 
     def set_clock(self, frequency):
-        pass
+        self._clock_hz = frequency
 
     def reset(self):
+        self._was_reset = True
         self.core.reset()
 
     def assert_reset(self, asserted):
@@ -147,9 +150,18 @@ class VirtualProbe(DebugProbe):
             time.sleep(3600)
         if faults.is_lost_running and self._loaded_bytes >= IMAGE_BYTES and not self.core.is_halted:
             raise exceptions.ProbeDisconnected("the probe has vanished")
-        if faults.needs_reset_line and self._transfers == 1 and not self.core.is_held_in_reset:
+        if self._transfers == 1 and self._is_silent():
             self._faults = Faults(error="TransferTimeoutError", error_at=1, error_count=1 << 30)
             raise exceptions.TransferTimeoutError("nothing answers")
+
+    def _is_silent(self) -> bool:
+        faults = self._faults
+        return (
+            (faults.max_frequency_hz is not None and self._clock_hz > faults.max_frequency_hz)
+            or (faults.needs_reset_line and not self.core.is_held_in_reset)
+            or (faults.needs_port_reset and not self._was_reset)
+            or (faults.needs_power is not None and not Path(faults.needs_power).exists())
+        )
 
     def read(self, address: int, size: int) -> bytes:
         data = self.core.read(address, size)
