@@ -12,7 +12,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.assignment import Assignment, Choices, Costs, Limit, cheapest
+from optimizer.assignment import Assignment, Choices, Costs, Limit, lowest_cost
 from search_spaces.space import SearchSpace
 
 COUPLING: Final = 5e-4
@@ -484,7 +484,12 @@ class AdditiveModel:
             return True
         return sum(self.knows(before, index) for index in self.sites[before].basic) < 2
 
-    def bound(self, excluded: Sequence[Choices] = (), limits: Sequence[Limit] = ()) -> float | None:
+    def bound(
+        self,
+        excluded: Sequence[Choices] = (),
+        limits: Sequence[Limit] = (),
+        refused: Container[Assignment] = (),
+    ) -> float | None:
         """Gives the cycles below which, as far as the builds tell, no plan of the space can come.
 
         It is the lowest sum over all plans, with pairs of neighbours that no build had at their
@@ -495,6 +500,7 @@ class AdditiveModel:
         Args:
             excluded: Choices that are known to be bad.
             limits: What every plan must keep to.
+            refused: Plans that are known to break a limit.
 
         Returns:
             None while not every value was measured or too few builds can be checked by others.
@@ -502,10 +508,8 @@ class AdditiveModel:
         if not self.is_complete(excluded) or self.error_cycles is None:
             return None
         costs = self.costs(low=True)
-        best = cheapest(costs, limits=limits, excluded=excluded)
-        if best is None:
-            return None
-        return max(0.0, self.base + costs.of(best) - self.error_cycles)
+        best = lowest_cost(costs, limits=limits, excluded=excluded, refused=refused)
+        return None if best is None else max(0.0, self.base + best - self.error_cycles)
 
     def is_complete(self, excluded: Sequence[Choices] = ()) -> bool:
         """Says whether every basic alternative was measured or is bad by itself."""

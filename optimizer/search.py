@@ -19,12 +19,10 @@ from optimizer.deadlines import Deadlines, after_baseline
 from optimizer.errors import CampaignError, RigError
 from optimizer.evaluate import Finished, TrialJob
 from optimizer.executor import Executor
-from optimizer.profile import Profile, record_outcomes
 from optimizer.progress import CampaignState, Progress
 from optimizer.samplers import SamplerName
 from optimizer.study import CampaignStudy
 from optimizer.task import SearchTask
-from results.evidence import Optimality
 from results.ledger import Ledger
 from results.records import Entry, RepeatRecord, Role, TrialRecord, board_baselines
 from results.standing import Standing
@@ -128,7 +126,7 @@ class Search:
         self._stage = "baseline"
         self._expected_sha256: str | None = None
         self._deadlines = Deadlines()
-        self._optimality: tuple[int, Optimality | None] = (-1, None)
+        self._known_gap: tuple[int, float | None] = (-1, None)
 
     def measure(self, item: Item) -> TrialRecord:
         """Gives the record of one evaluation, from the ledger or else by running it."""
@@ -243,7 +241,7 @@ class Search:
         self._finished_here = 0
         while True:
             self._show()
-            stop = self._stop_reason(limits, repeats_in_a_row, time.monotonic() - started_s)
+            stop = self._stop_reason(limits, study, repeats_in_a_row, started_s)
             if stop is not None and not self._running:
                 return stop
             if stop is None and self._has_room(limits):
@@ -288,9 +286,10 @@ class Search:
             study.tell(ask, record.measurement)
 
     def _stop_reason(
-        self, limits: SearchLimits, repeats_in_a_row: int, elapsed_s: float
+        self, limits: SearchLimits, study: CampaignStudy, repeats_in_a_row: int, started_s: float
     ) -> StopReason | None:
         standing = self._standing
+        elapsed_s = time.monotonic() - started_s
         if standing.seen_plans >= self._space.size:
             return "exhausted"
         if standing.search_trials >= limits.trials:
@@ -299,24 +298,18 @@ class Search:
             return "timeout"
         if limits.no_gain is not None and standing.trials_without_gain >= limits.no_gain:
             return "no_gain"
-        if limits.gap is not None and self._gap() <= limits.gap:
+        if limits.gap is not None and self._gap(study) <= limits.gap:
             return "gap"
         return "repeating" if repeats_in_a_row >= MAX_REPEATS else None
 
-    def _gap(self) -> float:
+    def _gap(self, study: CampaignStudy) -> float:
         """Gives how far the best plan may be from the best of the space; infinity when not known."""
-        known = self._standing.known
-        if self._optimality[0] != len(known):
-            good = [
-                round(record.measurement.comparable_cycles)
-                for record in known.values()
-                if record.in_space and self._task.value(record.measurement) is not None
-            ]
-            profile = Profile(self._task, record_outcomes(known.values()))
-            found = profile.optimality(min(good)) if good else None
-            self._optimality = (len(known), found)
-        optimality = self._optimality[1]
-        return math.inf if optimality is None else optimality.gap
+        seen = self._standing.seen_plans
+        if self._known_gap[0] != seen:
+            best = self._standing.best_cycles_in_space
+            self._known_gap = (seen, None if best is None else study.gap(best))
+        gap = self._known_gap[1]
+        return math.inf if gap is None else gap
 
     def _has_room(self, limits: SearchLimits) -> bool:
         out = len(self._running)

@@ -10,7 +10,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.samplers import RandomSampler
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 
-from optimizer.profile import trial_attributes
+from optimizer.profile import ProfileSampler, trial_attributes
 from optimizer.quantities import CYCLES, OVERFLOW, excesses, quantity
 from optimizer.samplers import SAMPLERS, SamplerName, create_sampler
 from optimizer.task import SearchTask
@@ -74,6 +74,8 @@ class CampaignStudy:
         self._study = optuna.create_study(
             directions=["minimize"] * len(self._task.objectives), sampler=RandomSampler(seed=0)
         )
+        # It draws nothing, so one serves all proposals and need not read what it knows again.
+        self._profile = ProfileSampler(self._task) if sampler == "profile" else None
         self._open: dict[int, Trial] = {}
         self._worst: list[float] | None = None
 
@@ -82,7 +84,7 @@ class CampaignStudy:
 
         Every number is asked once, in rising order, and then told once.
         """
-        self._study.sampler = create_sampler(
+        self._study.sampler = self._profile or create_sampler(
             self._sampler, task=self._task, seed=self._seed, ask=number
         )
         trial = self._study.ask(self._distributions)
@@ -90,6 +92,16 @@ class CampaignStudy:
         self._study.sampler = RandomSampler(seed=0)
         self._open[number] = trial
         return {name: str(trial.params[name]) for name in self._distributions}
+
+    def gap(self, best_cycles: int) -> float | None:
+        """Gives how far a plan may be from the best of the space; only the ``profile`` sampler tells.
+
+        Returns:
+            None while the builds do not tell, and for another sampler.
+        """
+        return (
+            None if self._profile is None else self._profile.profile(self._study).gap(best_cycles)
+        )
 
     def guess(self, choices: Mapping[str, str]) -> None:
         """Makes a point the next proposal, whatever the sampler would propose."""

@@ -40,6 +40,9 @@ _ONE_WORKER = CampaignConfig.model_validate(
     {"convert": {"model": {"path": "none.tflite"}}, "ray": {"workers": 0}}
 )
 
+_COMMON_BYTES = 5000
+"""Made-up code that every plan has."""
+
 FOLDER = REPOSITORY / "results" / "reference" / "spaces"
 
 
@@ -132,7 +135,7 @@ class Coupling:
 
 
 class ByteLimit:
-    """A made-up budget of code: kernel entries have sizes, are paid once, and about half of the plans are too big.
+    """A made-up budget of code: kernel sources have sizes, are paid once, and about half of the plans are too big.
 
     Args:
         recorded: The space.
@@ -148,16 +151,17 @@ class ByteLimit:
 
     @property
     def space(self) -> SearchSpace:
-        """The space, with the entry that every alternative calls."""
+        """The space, with the source that every alternative needs."""
         operators = tuple(
             OperatorStorage(
                 operator_id=dimension.operator_id,
                 index=index,
                 scratch_id=f"scratch {index}",
+                source=f"aot_{index}",
                 variants=tuple(
                     OperatorVariant(
                         knobs={dimension.knob: value},
-                        entry=self._entry(index, value),
+                        sources=(self._entry(index, value),),
                         constants={},
                         scratch_bytes=0,
                     )
@@ -173,16 +177,23 @@ class ByteLimit:
         return self._recorded.space.model_copy(update={"storage": storage})
 
     def code_bytes(self, plan: OptimizationPlan) -> int:
-        """Gives the bytes of all entries that a plan calls."""
+        """Gives the bytes of all sources that a plan needs, and of what every plan has."""
+        return _COMMON_BYTES + sum(self.source_bytes(plan).values())
+
+    def source_bytes(self, plan: OptimizationPlan) -> dict[str, int]:
+        """Gives the bytes of every source that a plan needs."""
         knobs = {operator.id: operator.knobs for operator in plan.operators}
-        return self._bytes(
+        return self._sources(
             {item.name: knobs[item.operator_id][item.knob].value for item in self._dimensions}
         )
 
     def _bytes(self, point: Mapping[str, str]) -> int:
+        return _COMMON_BYTES + sum(self._sources(point).values())
+
+    def _sources(self, point: Mapping[str, str]) -> dict[str, int]:
         values = [point[dimension.name] for dimension in self._dimensions]
         entries = {self._entry(index, value) for index, value in enumerate(values)}
-        return 5000 + sum(self._size(entry) for entry in entries)
+        return {entry: self._size(entry) for entry in sorted(entries)}
 
     def _entry(self, index: int, value: str) -> str:
         # Some operators of a type share their kernel, as real ones do.
@@ -264,6 +275,7 @@ class ReplayTarget:
             ],
             outputs_sha256="0" * 64,
             code_bytes=0 if self._limit is None else self._limit.code_bytes(job.plan),
+            source_code_bytes={} if self._limit is None else self._limit.source_bytes(job.plan),
             identity=self._recorded.identity,
         )
 
