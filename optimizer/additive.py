@@ -226,7 +226,7 @@ class Residual:
     excess: float
 
 
-CHECKED: Final = 64
+CHECKED: Final = 48
 """Builds whose error is looked at anew with every build: the most recent ones."""
 
 WORST: Final = 16

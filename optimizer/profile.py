@@ -78,10 +78,10 @@ MAX_CUTS: Final = 64
 MAX_PASSED: Final = 16
 """Plans that are passed over under limits, each for one linear programme."""
 
-MAX_PASSED_WITHOUT_LIMITS: Final = 256
+MAX_PASSED_WITHOUT_LIMITS: Final = 64
 """Plans that are passed over without limits, where the next one costs little."""
 
-_DRAWS: Final = 16
+_DRAWS: Final = 12
 """Changes of the costs by chance, each twice as large as the one before."""
 
 _POOL: Final = 6

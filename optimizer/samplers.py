@@ -30,6 +30,7 @@ from helia_aot.errors import Problem
 from optimizer.errors import CampaignError
 from optimizer.profile import ProfileSampler
 from optimizer.task import SearchTask
+from optimizer.trial_window import Window
 
 SamplerName = Literal["profile", "tpe", "gp", "nsga2", "random", "brute_force"]
 
@@ -47,11 +48,13 @@ class SamplerEntry:
         bad_has_value: Whether a bad plan is told as a complete trial, with the worst value so far
             and a violated constraint; else as a pruned one. GP and NSGA-II read complete trials
             only.
+        window: The trials that it is shown; None for all.
     """
 
     create: Callable[[SearchTask, int], BaseSampler]
     text: str
     bad_has_value: bool = False
+    window: Window | None = None
 
 
 def _profile(task: SearchTask, seed: int) -> BaseSampler:  # noqa: ARG001
@@ -95,8 +98,17 @@ SAMPLERS: Final = MappingProxyType(
         "profile": SamplerEntry(
             _profile, "measures every alternative in few builds, then optimises exactly"
         ),
-        "tpe": SamplerEntry(_tpe, "learns from the trials so far; for 25 to 150 builds"),
-        "gp": SamplerEntry(_gp, "a Gaussian process; for 25 to 100 builds", bad_has_value=True),
+        "tpe": SamplerEntry(
+            _tpe,
+            "learns from the best 50 and the last 150 trials; for 25 to 150 builds",
+            window=Window(best=50, recent=150),
+        ),
+        "gp": SamplerEntry(
+            _gp,
+            "a Gaussian process of the best 50 and the last 50 trials; for 25 to 100 builds",
+            bad_has_value=True,
+            window=Window(best=50, recent=50),
+        ),
         "nsga2": SamplerEntry(_nsga2, "an evolution; for 200 builds or more", bad_has_value=True),
         "random": SamplerEntry(_random, "independent draws; the yardstick for other samplers"),
         "brute_force": SamplerEntry(_brute_force, "every plan once; for small spaces"),

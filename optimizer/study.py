@@ -14,6 +14,7 @@ from optimizer.profile import ProfileSampler, trial_attributes
 from optimizer.quantities import CYCLES, OVERFLOW, excesses, quantity
 from optimizer.samplers import SAMPLERS, SamplerName, create_sampler
 from optimizer.task import SearchTask
+from optimizer.trial_window import WindowedStorage
 from results.records import Entry, RepeatRecord, TrialRecord, known_plans
 from runners.measurement import Measurement
 from search_spaces.space import SearchSpace
@@ -71,8 +72,11 @@ class CampaignStudy:
             dimension.name: CategoricalDistribution(dimension.choices)
             for dimension in space.dimensions
         }
+        self._storage = WindowedStorage(SAMPLERS[sampler].window)
         self._study = optuna.create_study(
-            directions=["minimize"] * len(self._task.objectives), sampler=RandomSampler(seed=0)
+            storage=self._storage,
+            directions=["minimize"] * len(self._task.objectives),
+            sampler=RandomSampler(seed=0),
         )
         # It draws nothing, so one serves all proposals and need not read what it knows again.
         self._profile = ProfileSampler(self._task) if sampler == "profile" else None
@@ -87,7 +91,8 @@ class CampaignStudy:
         self._study.sampler = self._profile or create_sampler(
             self._sampler, task=self._task, seed=self._seed, ask=number
         )
-        trial = self._study.ask(self._distributions)
+        with self._storage.narrowed():
+            trial = self._study.ask(self._distributions)
         # BruteForceSampler would try to stop an optimize() loop when it is told the last plan.
         self._study.sampler = RandomSampler(seed=0)
         self._open[number] = trial
@@ -116,6 +121,16 @@ class CampaignStudy:
         for name, distance in self._constraints(measurement).items():
             trial.set_constraint(name, distance)
         self._study.tell(trial, values, state=state)
+        self._storage.note(trial.number, self._ranked(measurement))
+
+    def _ranked(self, measurement: Measurement) -> list[float] | None:
+        """Gives the objectives of a plan that is good and within the limits; None for another."""
+        if (
+            measurement.status != "ok"
+            or max(self._constraints(measurement).values(), default=0) > 0
+        ):
+            return None
+        return self._told(measurement)[1]
 
     def _constraints(self, measurement: Measurement) -> dict[str, float]:
         """Gives how far a plan is above each limit; a bad plan violates one of its own."""
@@ -142,7 +157,9 @@ class CampaignStudy:
 
     def add(self, choices: Mapping[str, str], measurement: Measurement) -> None:
         """Adds a point that no proposal asked for, such as the baseline."""
+        number = len(self._study.get_trials(deepcopy=False))
         self._study.add_trial(self._frozen(choices, measurement))
+        self._storage.note(number, self._ranked(measurement))
 
     def replay(self, entries: Iterable[Entry]) -> int:
         """Adds what a ledger holds; the next proposal is then that of an undisturbed run.
