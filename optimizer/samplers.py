@@ -13,9 +13,10 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
+from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.exceptions import ExperimentalWarning
 from optuna.samplers import (
     BaseSampler,
@@ -25,6 +26,8 @@ from optuna.samplers import (
     RandomSampler,
     TPESampler,
 )
+from optuna.study import Study
+from optuna.trial import FrozenTrial
 
 from helia_aot.errors import Problem
 from optimizer.errors import CampaignError
@@ -61,25 +64,25 @@ def _profile(task: SearchTask, seed: int) -> BaseSampler:  # noqa: ARG001
     return ProfileSampler(task)
 
 
-def _tpe(task: SearchTask, seed: int) -> BaseSampler:  # noqa: ARG001
+def _tpe(task: SearchTask, seed: int) -> BaseSampler:
     with warnings.catch_warnings():
         # Optuna marks joint sampling experimental; it is used through the sampler interface only.
         warnings.simplefilter("ignore", ExperimentalWarning)
-        return TPESampler(seed=seed, multivariate=True)
+        return KnownSpaceSampler(TPESampler(seed=seed, multivariate=True), task)
 
 
-def _gp(task: SearchTask, seed: int) -> BaseSampler:  # noqa: ARG001
+def _gp(task: SearchTask, seed: int) -> BaseSampler:
     if importlib.util.find_spec("torch") is None:
         raise CampaignError(
             "The gp sampler needs PyTorch.",
             [Problem("search.sampler", "the package torch is not installed")],
             next_step="pip install torch, or use --sampler profile",
         )
-    return GPSampler(seed=seed)
+    return KnownSpaceSampler(GPSampler(seed=seed), task)
 
 
-def _nsga2(task: SearchTask, seed: int) -> BaseSampler:  # noqa: ARG001
-    return NSGAIISampler(seed=seed, population_size=_POPULATION)
+def _nsga2(task: SearchTask, seed: int) -> BaseSampler:
+    return KnownSpaceSampler(NSGAIISampler(seed=seed, population_size=_POPULATION), task)
 
 
 def _random(task: SearchTask, seed: int) -> BaseSampler:  # noqa: ARG001
@@ -91,6 +94,52 @@ def _brute_force(task: SearchTask, seed: int) -> BaseSampler:  # noqa: ARG001
         # Optuna marks the class experimental; it is used through the stable sampler interface only.
         warnings.simplefilter("ignore", ExperimentalWarning)
         return BruteForceSampler(seed=seed)
+
+
+class KnownSpaceSampler(BaseSampler):
+    """Another sampler, told what it would find out from all trials of the study: the space.
+
+    Samplers are made anew for every proposal, and would look for the space as often.
+
+    Args:
+        sampler: Who proposes.
+        task: Of its space.
+    """
+
+    def __init__(self, sampler: BaseSampler, task: SearchTask) -> None:
+        self._sampler = sampler
+        names = sorted((item.name, item.choices) for item in task.space.dimensions)
+        self._space: dict[str, BaseDistribution] = {
+            name: CategoricalDistribution(choices) for name, choices in names
+        }
+
+    def infer_relative_search_space(
+        self,
+        study: Study,  # noqa: ARG002
+        trial: FrozenTrial,  # noqa: ARG002
+    ) -> dict[str, BaseDistribution]:
+        """Gives all dimensions, by name."""
+        return self._space
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """Gives the values that are drawn together."""
+        return self._sampler.sample_relative(study, trial, search_space)
+
+    def sample_independent(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        param_name: str,
+        param_distribution: BaseDistribution,
+    ) -> Any:
+        """Gives a value that is drawn alone."""
+        return self._sampler.sample_independent(study, trial, param_name, param_distribution)
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Prepares a proposal."""
+        self._sampler.before_trial(study, trial)
 
 
 SAMPLERS: Final = MappingProxyType(
