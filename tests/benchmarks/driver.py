@@ -17,6 +17,7 @@ import statistics
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar, cast
 from unittest.mock import patch
@@ -28,7 +29,7 @@ from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 from synthetic_campaign import SilentProgress, TableExecutor, search_in  # noqa: E402
 
-from optimizer.evaluate import Finished, TrialJob  # noqa: E402
+from optimizer.evaluate import Finished  # noqa: E402
 from optimizer.progress import CampaignState  # noqa: E402
 from optimizer.samplers import SamplerName  # noqa: E402
 from optimizer.study import CampaignStudy  # noqa: E402
@@ -45,15 +46,27 @@ BLOCKS = 5
 DEFAULT = ("random=10000", "tpe=10000", "nsga2=10000", "profile=10000")
 
 
-class _TimedStudy(CampaignStudy):
-    """Adds up what proposals take, the stopping rule of ``profile`` included."""
+class _Enough(Exception):
+    """So many proposals were made as are wanted."""
 
-    asked: ClassVar[int] = 0
-    asked_s: ClassVar[float] = 0.0
+
+class _TimedStudy(CampaignStudy):
+    """Notes when each proposal begins, and what proposals took until then, the stopping rule of ``profile`` included."""
+
+    most: ClassVar[int]
+    notes: ClassVar[list[tuple[float, float]]]
+    asked_s: ClassVar[float]
+    looked_up_s: ClassVar[float]
+
+    @classmethod
+    def begin(cls, most: int) -> None:
+        cls.most, cls.notes, cls.asked_s, cls.looked_up_s = most, [], 0.0, 0.0
 
     def ask(self, number: int) -> dict[str, str]:
-        _TimedStudy.asked += 1
         started = time.process_time()
+        _TimedStudy.notes.append((started - _TimedStudy.looked_up_s, _TimedStudy.asked_s))
+        if len(_TimedStudy.notes) > _TimedStudy.most:
+            raise _Enough
         choices = super().ask(number)
         _TimedStudy.asked_s += time.process_time() - started
         return choices
@@ -66,22 +79,12 @@ class _TimedStudy(CampaignStudy):
 
 
 class _Clock(TableExecutor):
-    """Notes when each job comes, and what proposals took until then; looking it up is no cost of the driver."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.notes: list[tuple[int, float, float]] = []
-        self._looked_up_s = 0.0
-
-    def submit(self, job: TrialJob) -> None:
-        own_s = time.process_time() - self._looked_up_s
-        self.notes.append((_TimedStudy.asked, own_s, _TimedStudy.asked_s))
-        super().submit(job)
+    """Notes how long looking outcomes up takes, which is no cost of the driver."""
 
     def wait(self, timeout_s: float) -> list[Finished]:
         started = time.process_time()
         finished = super().wait(timeout_s)
-        self._looked_up_s += time.process_time() - started
+        _TimedStudy.looked_up_s += time.process_time() - started
         return finished
 
 
@@ -91,29 +94,32 @@ class _Quiet(SilentProgress):
 
 
 def costs_ms(sampler: SamplerName, trials: int, operators: int) -> tuple[list[float], list[float]]:
-    """Gives for every trial the milliseconds of a proposal and of all the rest of it.
+    """Gives for every trial the milliseconds of its proposal, and of all the rest of it.
 
-    A sampler that proposes known plans has several proposals for one trial; their mean is given.
+    A proposal of a plan that is known is a trial too: for the sampler, the study and the ledger.
     """
-    clock = _Clock()
+    _TimedStudy.begin(trials)
     with (
         tempfile.TemporaryDirectory() as folder,
         patch("optimizer.search.CampaignStudy", _TimedStudy),
+        patch("optimizer.search.MAX_REPEATS", NEVER),
+        suppress(_Enough),
     ):
         search_in(
             Path(folder),
             operators=operators,
-            executor=clock,
+            executor=_Clock(),
             sampler=sampler,
-            trials=trials,
+            trials=NEVER,
             progress=_Quiet(),
             gap=NO_GAP if sampler == "profile" else None,
         )
     asked, rest = [], []
-    for before, after in itertools.pairwise(clock.notes[1:]):  # without the baseline
-        proposals, own_s, asked_s = (one - two for one, two in zip(after, before, strict=True))
-        asked.append(1000 * asked_s / proposals)
-        rest.append(1000 * (own_s - asked_s) / proposals)
+    for (before_s, asked_before_s), (after_s, asked_after_s) in itertools.pairwise(
+        _TimedStudy.notes
+    ):
+        asked.append(1000 * (asked_after_s - asked_before_s))
+        rest.append(1000 * (after_s - before_s) - asked[-1])
     return asked, rest
 
 
@@ -143,7 +149,7 @@ def main() -> None:
                 for index in range(BLOCKS)
             ]
             cells = [f"{median:.2f}" for median in medians]
-            count = f"{len(costs) + 1:,}"
+            count = f"{len(costs):,}"
             table.add_row(sampler, count, part, *cells, f"{medians[-1] / medians[0]:.2f}")
     memory_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     console = Console(width=140, record=True)
