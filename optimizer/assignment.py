@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
+from optimizer import deadlines
 from optimizer.ranking import ranked
 
 Assignment = tuple[int, ...]
@@ -30,6 +31,9 @@ Choices = frozenset[tuple[int, int]]
 
 MAX_RANKED: Final = 20_000
 """Assignments that are looked at in the order of their costs before a linear programme is solved."""
+
+_TIME_LIMIT: Final = 1
+"""Status of ``milp`` for a programme that was not solved in time."""
 
 TIE_BREAK: Final = 1e-3
 """Cost of another alternative than the first one: of equal assignments, the one with fewer wins."""
@@ -115,6 +119,9 @@ def cheapest(
     Returns:
         The assignment, the same for the same arguments; None when no assignment is allowed or it was
         given up.
+
+    Raises:
+        LateError: The solver did not end within :data:`optimizer.deadlines.SOLVER_S`.
     """
     found = ascending(costs, limits=limits, excluded=excluded)
     if most_passed is not None:
@@ -302,8 +309,10 @@ class _Programme:
                 constraints=LinearConstraint(matrix, self._low, self._high),
                 bounds=Bounds(0, 1),
                 integrality=integrality,
-                options={"mip_rel_gap": 0.0},
+                options={"mip_rel_gap": 0.0, "time_limit": deadlines.SOLVER_S},
             )
+        if result.status == _TIME_LIMIT:
+            raise deadlines.LateError(f"the solver did not end within {deadlines.SOLVER_S:g} s")
         if result.x is None:
             return None
         return tuple(

@@ -44,6 +44,7 @@ from optimizer.additive import (
 )
 from optimizer.assignment import Assignment, Choices, Costs, Limit, cheapest
 from optimizer.built_sizes import SizeSample
+from optimizer.deadlines import LateError
 from optimizer.errors import CampaignError
 from optimizer.linear import LinearModel, is_local
 from optimizer.quantities import (
@@ -300,6 +301,7 @@ class Profile:
 
         Raises:
             CampaignError: The runner does not count the cycles of operators.
+            LateError: The solver is late.
         """
         if not self._is_counted:
             raise CampaignError(
@@ -541,8 +543,15 @@ class Profile:
 
         Returns:
             None while the builds do not tell: a value was not measured, too few builds can be
-            checked by the others, or a Pareto front has places that were not looked at.
+            checked by the others, or a Pareto front has places that were not looked at; and when the
+            solver is late.
         """
+        try:
+            return self._bound_cycles(best_cycles)
+        except LateError:
+            return None
+
+    def _bound_cycles(self, best_cycles: int) -> float | None:
         if self._is_exhausted:
             return float(min(best_cycles, self._best_cycles or best_cycles))
         if not self._model.builds or self._model.error_cycles is None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import socket
 import sys
 import threading
 import time
@@ -331,6 +332,7 @@ def _connect(address: str | None, workers: int) -> None:
     }
     try:
         if address is not None:
+            _knock(address)
             ray.init(address=address, **quiet)
             return
         ray.init(
@@ -349,6 +351,17 @@ def _connect(address: str | None, workers: int) -> None:
             [Problem("ray", str(error))],
             next_step="run without Ray: --workers 0",
         ) from error
+
+
+def _knock(address: str) -> None:
+    """Finds out at once that nothing listens at an address, where Ray would try for half a minute.
+
+    Raises:
+        OSError: Nothing does.
+    """
+    host, _, port = address.rpartition(":")
+    if host and port.isdigit() and "/" not in host:  # neither "auto" nor a path or ray://...
+        socket.create_connection((host, int(port)), timeout=SIGN_OF_LIFE_S).close()
 
 
 def local_worker_count(workers: int | None, runner_slots: int | None) -> int:

@@ -74,6 +74,7 @@ class Item:
         finalist: Plan key that the comparison is about, for role ``verify``.
         avoid: Workers that should not measure it.
         board: Board that a further baseline is asked of; None for everything else.
+        late: What was done in place of a proposal that was late; None for one that was not.
     """
 
     role: Role
@@ -84,6 +85,7 @@ class Item:
     finalist: str | None = None
     avoid: frozenset[int] = frozenset()
     board: str | None = None
+    late: str | None = None
 
 
 class Search:
@@ -262,6 +264,8 @@ class Search:
     def _propose(self, study: CampaignStudy, ask: int, riders: dict[str, list[int]]) -> bool:
         """Asks once; starts a new plan and says so, or answers a repeat."""
         choices = study.ask(ask)
+        if ask in study.late:
+            self._progress.note(f"proposal {ask} is {study.late[ask]}")
         plan = plan_at(self._baseline, self._space, choices)
         key = plan_key(plan)
         if known := self._standing.known.get(key):
@@ -273,7 +277,7 @@ class Search:
         if any(plan_key(item.plan) == key for item in out):
             riders.setdefault(key, []).append(ask)
             return False
-        self._submit(Item("search", plan, choices, ask=ask))
+        self._submit(Item("search", plan, choices, ask=ask, late=study.late.get(ask)))
         return True
 
     def _tell(self, study: CampaignStudy, record: TrialRecord, riders: list[int]) -> None:
@@ -419,6 +423,7 @@ class Search:
             choices=dict(item.choices or {}),
             slot=item.slot,
             finalist=item.finalist,
+            late=item.late,
             attempts=attempts,
             seconds=finished.seconds,
             cache=finished.cache,
