@@ -11,17 +11,19 @@ import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Any, Final, cast
 
 from helia_aot.codegen.emit import ModuleSpec, emit_module, with_files
 from helia_aot.codegen.module import EmittedFile, Module, ModuleOperator, ModuleTensor
 from helia_aot.codegen.test_case import ModuleTestCase
-from helia_aot.config.convert import ConvertConfig, PlannerName, PlannerOptions
+from helia_aot.config.convert import ConvertConfig, ModuleConfig, PlannerName, PlannerOptions
 from helia_aot.documentation.report_page import PageFacts, report_page
 from helia_aot.errors import ConfigError, Problem
 from helia_aot.frontend.golden import read_golden_case
 from helia_aot.frontend.tflite.reader import ModelFile, read_model
 from helia_aot.ir.graph import Graph, Operator
+from helia_aot.kernels.manifest import sources_for
 from helia_aot.memory.budget import check_tensors
 from helia_aot.memory.layout import MemoryPlan, constant_blob
 from helia_aot.memory.lifetimes import merge_aliases
@@ -327,7 +329,7 @@ def storage_of(conversion: Conversion) -> ModuleStorage:
             )
             for name in platform.preferred_memory_order
         ),
-        operators=_operator_storage(graph, operators, variants, blocks),
+        operators=_operator_storage(graph, operators, variants, blocks, config.module),
         blocks=blocks,
         places={place.id: place.memory for place in conversion.memory_plan.allocations.values()},
         sources={arena.memory: arena.source_memory for arena in arenas},
@@ -386,6 +388,7 @@ def _operator_storage(
     operators: Sequence[ResolvableOperator],
     variants: Sequence[Sequence[tuple[dict[str, str], LoweredOperator]]],
     blocks: Sequence[StorageBlock],
+    settings: ModuleConfig,
 ) -> tuple[OperatorStorage, ...]:
     owner_of = {tensor: block.owner for block in blocks for tensor in block.tensors}
     taken: set[str] = set()
@@ -399,13 +402,13 @@ def _operator_storage(
                 operator_id=operator.id.id,
                 index=index,
                 scratch_id=items[0][1].scratch_id,
+                source=f"{settings.prefix}_{items[0][1].name}",
                 variants=tuple(
                     OperatorVariant(
                         knobs=knobs,
-                        entry=low.call.entry if low.call else None,
+                        sources=_shared_sources(low, knobs, settings.dialect),
                         constants={c.id: c.data.nbytes for c in low.constants if c.id not in taken},
                         scratch_bytes=low.scratch_bytes,
-                        has_own_code=is_inlined(knobs),
                     )
                     for knobs, low in items
                 ),
@@ -414,6 +417,20 @@ def _operator_storage(
         )
         taken |= {constant.id for _, low in items for constant in low.constants}
     return tuple(found)
+
+
+def _shared_sources(
+    low: LoweredOperator, knobs: Mapping[str, str], dialect: str
+) -> tuple[str, ...]:
+    """Gives the kernel sources, without suffix, that an operator needs beside its own file."""
+    calls = list(low.init)
+    if low.call is not None and not is_inlined(knobs):
+        calls.append(low.call)
+    entries = sorted({call.entry for call in calls})
+    if dialect == "cmsis-nn":  # one file for each entry, by its name
+        return tuple(entries)
+    files = (PurePosixPath(name) for name in sources_for(entries))
+    return tuple(file.stem for file in files if file.suffix == ".c")
 
 
 def _transformed(graph: Graph, config: ConvertConfig, platform: Platform) -> Graph:

@@ -9,18 +9,18 @@ each pair. How far the sum is off is known for each build, from the other builds
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean, median
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.assignment import Assignment, Choices, Costs, Limit, cheapest
+from optimizer.assignment import Assignment, Choices, Costs, Limit, lowest_cost
 from search_spaces.space import SearchSpace
 
 COUPLING: Final = 5e-4
@@ -100,28 +100,28 @@ def choices_of(sites: Sequence[Site], assignment: Assignment) -> dict[str, str]:
     }
 
 
-@dataclass(frozen=True)
-class _Sample:
-    """One count of an operator: its alternative, that of the site before it, and its cycles."""
+class _Counts:
+    """Counts of one choice: enough of them that leaving one out costs the same for any number."""
 
-    own: int
-    before: int
-    cycles: int
+    def __init__(self) -> None:
+        self.count = 0
+        self.total = 0
+        self.lowest: list[int] = []
+        self.highest: list[int] = []
 
+    def add(self, value: int) -> None:
+        self.count += 1
+        self.total += value
+        self.lowest = sorted([*self.lowest, value])[:2]
+        self.highest = sorted([*self.highest, value])[-2:]
 
-@dataclass(frozen=True)
-class _Spread:
-    """Counts of one alternative, so that leaving one out costs nothing: sum, two lowest, two highest."""
+    @property
+    def mean(self) -> float:
+        return self.total / self.count
 
-    count: int
-    total: int
-    lowest: tuple[int, ...]
-    highest: tuple[int, ...]
-
-    @classmethod
-    def of(cls, values: Sequence[int]) -> _Spread:
-        ordered = sorted(values)
-        return cls(len(ordered), sum(ordered), tuple(ordered[:2]), tuple(ordered[-2:]))
+    @property
+    def spread(self) -> int:
+        return self.highest[-1] - self.lowest[0]
 
     def without(self, value: int) -> tuple[float, int, int]:
         """Gives mean, lowest and highest of the others; there are at least two counts."""
@@ -136,28 +136,38 @@ class _Operator:
     Args:
         site: Number of its site; None when nothing varies there.
         before: Number of the nearest site before it; None when there is none.
-        samples: What each build measured, in the order of the builds.
-        whole: Typical cycles of the whole.
     """
 
-    def __init__(
-        self, site: int | None, before: int | None, samples: Sequence[_Sample], whole: float
-    ) -> None:
+    def __init__(self, site: int | None, before: int | None) -> None:
         self.site = site
         self.before = before
-        self.samples = samples
-        self._by_own: dict[int, list[int]] = {}
-        self._by_pair: dict[tuple[int, int], list[int]] = {}
-        self._spreads: dict[tuple[int, int | None], _Spread] = {}
-        for sample in samples:
-            self._by_own.setdefault(sample.own, []).append(sample.cycles)
-            self._by_pair.setdefault((sample.own, sample.before), []).append(sample.cycles)
-        noise = max(max(values) - min(values) for values in self._by_pair.values())
+        self.is_coupled = False
+        self.coupling = 0.0
+        self._by_own: dict[int, _Counts] = {}
+        self._by_pair: dict[tuple[int, int], _Counts] = {}
+        self._noise = 0
+
+    def choices(self, assignment: Assignment) -> tuple[int, int]:
+        """Gives its own alternative and that of the site before it."""
+        own = 0 if self.site is None else assignment[self.site]
+        return own, 0 if self.before is None else assignment[self.before]
+
+    def add(self, assignment: Assignment, cycles: int) -> None:
+        own, before = self.choices(assignment)
+        self._by_own.setdefault(own, _Counts()).add(cycles)
+        pair = self._by_pair.setdefault((own, before), _Counts())
+        pair.add(cycles)
+        self._noise = max(self._noise, pair.spread)
+
+    def judge(self, whole: float) -> None:
+        """Decides whether the operator before matters, given the typical cycles of the whole."""
         means: dict[int, list[float]] = {}
-        for (own, _), values in self._by_pair.items():
-            means.setdefault(own, []).append(fmean(values))
+        for (own, _), counts in self._by_pair.items():
+            means.setdefault(own, []).append(counts.mean)
         spread = max(max(values) - min(values) for values in means.values())
-        self.is_coupled = before is not None and spread > max(COUPLING * whole, 2.0 * noise)
+        self.is_coupled = self.before is not None and spread > max(
+            COUPLING * whole, 2.0 * self._noise
+        )
         self.coupling = max((max(values) / max(1.0, min(values)) - 1) for values in means.values())
 
     def knows(self, own: int) -> bool:
@@ -172,39 +182,33 @@ class _Operator:
         return (own, before) in self._by_pair
 
     def mean(self, own: int) -> float:
-        return fmean(self._by_own[own])
+        return self._by_own[own].mean
 
     def expected(self, own: int, before: int) -> float:
         """Gives the expected cycles beside a neighbour; ``own`` is known."""
-        values = self._by_pair.get((own, before)) if self.is_coupled else None
-        return fmean(values or self._by_own[own])
+        counts = self._by_pair.get((own, before)) if self.is_coupled else None
+        return (counts or self._by_own[own]).mean
 
     def lowest(self, own: int, before: int, coupling: float) -> float:
         """Gives the lowest plausible cycles, when neighbours change cycles by a share."""
         if self.has_seen(own, before):
             return self.expected(own, before)
-        return min(self._by_own[own]) * (1 - coupling)
+        return self._by_own[own].lowest[0] * (1 - coupling)
 
-    def without(self, index: int, coupling: float) -> tuple[float, float, float] | None:
+    def without(
+        self, assignment: Assignment, cycles: int, coupling: float
+    ) -> tuple[float, float, float] | None:
         """Gives what the other builds say about a build: expected, lowest and highest cycles."""
-        sample = self.samples[index]
-        if len(self._by_own[sample.own]) == 1:
+        own, before = self.choices(assignment)
+        if self._by_own[own].count == 1:
             return None
-        has_pair = len(self._by_pair[sample.own, sample.before]) > 1
-        spread = self._spread(sample, is_pair=self.is_coupled and has_pair)
-        mean, low, high = spread.without(sample.cycles)
+        pair = self._by_pair[own, before]
+        has_pair = pair.count > 1
+        counts = pair if self.is_coupled and has_pair else self._by_own[own]
+        mean, low, high = counts.without(cycles)
         if has_pair or self.before is None or not coupling:
             return mean, mean, mean
         return mean, low * (1 - coupling), high * (1 + coupling)
-
-    def _spread(self, sample: _Sample, *, is_pair: bool) -> _Spread:
-        key = (sample.own, sample.before if is_pair else None)
-        if key not in self._spreads:
-            pair = (sample.own, sample.before)
-            self._spreads[key] = _Spread.of(
-                self._by_pair[pair] if is_pair else self._by_own[sample.own]
-            )
-        return self._spreads[key]
 
 
 @dataclass(frozen=True)
@@ -222,40 +226,123 @@ class Residual:
     excess: float
 
 
+CHECKED: Final = 48
+"""Builds whose error is looked at anew with every build: the most recent ones."""
+
+WORST: Final = 16
+"""Older builds that are looked at beside them: those that were furthest off."""
+
+
+class Builds:
+    """The measured plans of a model, with what a fit needs of all of them.
+
+    Args:
+        sites: What varies.
+
+    Attributes:
+        fastest_cycles: The lowest cycles of the whole; 0 without builds.
+    """
+
+    def __init__(self, sites: Sequence[Site]) -> None:
+        self._sites = sites
+        self._items: list[tuple[Observation, Assignment]] = []
+        self._cycles: list[int] = []
+        self._overheads: list[int] = []
+        self._worst: list[tuple[float, int]] = []
+        self.fastest_cycles = 0
+
+    def __len__(self) -> int:
+        """Gives how many there are."""
+        return len(self._items)
+
+    def __getitem__(self, number: int) -> tuple[Observation, Assignment]:
+        """Gives one of them, in the order in which they came."""
+        return self._items[number]
+
+    def add(self, observation: Observation) -> Assignment:
+        """Takes one more and gives its assignment."""
+        assignment = assignment_of(self._sites, observation.choices)
+        self._items.append((observation, assignment))
+        overhead = observation.cycles - sum(observation.operator_cycles.values())
+        bisect.insort(self._cycles, observation.cycles)
+        bisect.insort(self._overheads, overhead)
+        self.fastest_cycles = self._cycles[0]
+        return assignment
+
+    @property
+    def typical_cycles(self) -> float:
+        """The median of the cycles of the whole."""
+        return _middle(self._cycles)
+
+    @property
+    def overhead(self) -> float:
+        """Cycles of the whole that belong to no operator: the median."""
+        return _middle(self._overheads)
+
+    @property
+    def checked(self) -> list[int]:
+        """The numbers of the builds whose errors count."""
+        recent = range(max(0, len(self) - CHECKED), len(self))
+        return [*(number for _, number in self._worst), *recent]
+
+    def keep_the_worst(self, excess: Callable[[int], float | None]) -> None:
+        """Decides whether the build that is no longer recent stays among those that are checked."""
+        leaving = len(self) - 1 - CHECKED
+        if leaving < 0:
+            return
+        off = excess(leaving)
+        if off is not None:
+            self._worst = sorted(
+                [*self._worst, (off, leaving)], key=lambda item: (-item[0], item[1])
+            )
+            del self._worst[WORST:]
+
+
+def _middle(ordered: Sequence[int]) -> float:
+    """Gives the median of numbers in rising order; there is at least one."""
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
 class AdditiveModel:
-    """The fitted model of one space.
+    """The model of one space, fitted to the builds so far; adding one costs the same for any number.
 
     Args:
         sites: What varies.
         observations: The measured plans, in order; those without cycles of operators say nothing.
     """
 
-    def __init__(self, sites: Sequence[Site], observations: Sequence[Observation]) -> None:
+    def __init__(self, sites: Sequence[Site], observations: Iterable[Observation] = ()) -> None:
         self.sites = tuple(sites)
-        self.observations = tuple(item for item in observations if item.operator_cycles)
-        self.assignments = tuple(
-            assignment_of(self.sites, item.choices) for item in self.observations
-        )
-        self._operators = tuple(self._fit()) if self.observations else ()
-        self._by_site = {
-            operator.site: operator for operator in self._operators if operator.site is not None
-        }
+        self.builds = Builds(self.sites)
+        self._operators: dict[str, _Operator] = {}
+        self._by_site: dict[int, _Operator] = {}
+        for observation in observations:
+            self.add(observation)
 
-    def _fit(self) -> Iterator[_Operator]:
+    def add(self, observation: Observation) -> None:
+        """Takes one more measured plan."""
+        if not observation.operator_cycles:
+            return
+        if not self._operators:
+            self._operators = dict(self._fresh(observation.operator_cycles))
+            self._by_site = {
+                item.site: item for item in self._operators.values() if item.site is not None
+            }
+        assignment = self.builds.add(observation)
+        for operator_id, operator in self._operators.items():
+            operator.add(assignment, observation.operator_cycles[operator_id])
+            operator.judge(self.builds.typical_cycles)
+        for name in ("coupling", "base", "_expected", "error_cycles"):
+            self.__dict__.pop(name, None)
+        self.builds.keep_the_worst(self._excess)
+
+    def _fresh(self, operator_ids: Iterable[str]) -> Iterator[tuple[str, _Operator]]:
         number = {site.operator_id: index for index, site in enumerate(self.sites)}
-        whole = median(item.cycles for item in self.observations)
         before: int | None = None
-        for operator_id in self.observations[0].operator_cycles:
+        for operator_id in operator_ids:
             site = number.get(operator_id)
-            samples = [
-                _Sample(
-                    0 if site is None else assignment[site],
-                    0 if before is None else assignment[before],
-                    observation.operator_cycles[operator_id],
-                )
-                for observation, assignment in zip(self.observations, self.assignments, strict=True)
-            ]
-            yield _Operator(site, before, samples, whole)
+            yield operator_id, _Operator(site, before)
             before = before if site is None else site
 
     def knows(self, site: int, alternative: int) -> bool:
@@ -270,16 +357,10 @@ class AdditiveModel:
         return min(known, key=lambda index: (self._by_site[site].mean(index), index), default=0)
 
     @cached_property
-    def overhead(self) -> float:
-        """Cycles of the whole that belong to no operator."""
-        return median(
-            item.cycles - sum(item.operator_cycles.values()) for item in self.observations
-        )
-
-    @cached_property
     def coupling(self) -> float:
         """The largest share by which a neighbour changed an operator; 0 where it never matters."""
-        return max((item.coupling for item in self._operators if item.is_coupled), default=0.0)
+        found = (item.coupling for item in self._operators.values() if item.is_coupled)
+        return max(found, default=0.0)
 
     def costs(self, *, low: bool = False) -> Costs:
         """Gives the cycles of every alternative beside :attr:`base`; every value was measured.
@@ -290,7 +371,7 @@ class AdditiveModel:
         """
         single = [np.zeros(len(site.alternatives)) for site in self.sites]
         pairs: dict[int, NDArray[np.float64]] = {}
-        for operator in self._operators:
+        for operator in self._operators.values():
             site, before = operator.site, operator.before
             if before is not None and (operator.is_coupled or (low and self.coupling)):
                 table = self._table(operator, before, low=low)
@@ -331,8 +412,8 @@ class AdditiveModel:
     @cached_property
     def base(self) -> float:
         """Cycles that no choice changes, the overhead included."""
-        return self.overhead + sum(
-            operator.mean(0) for operator in self._operators if operator.site is None
+        return self.builds.overhead + sum(
+            operator.mean(0) for operator in self._operators.values() if operator.site is None
         )
 
     def predict(self, assignment: Assignment) -> float:
@@ -361,30 +442,39 @@ class AdditiveModel:
             )
         return Costs([item / scale for item in expected.single], pairs)
 
-    @cached_property
-    def residuals(self) -> tuple[Residual | None, ...]:
-        """For each observation how far the sum is off; None when other builds do not cover it."""
-        return tuple(self._residual(index) for index in range(len(self.observations)))
+    def residuals(self) -> Iterator[Residual]:
+        """Gives how far the sum is off for each build that the others cover, however many there are."""
+        for number in range(len(self.builds)):
+            if (residual := self._residual(number)) is not None:
+                yield residual
 
-    def _residual(self, index: int) -> Residual | None:
-        expected = low = high = self.overhead
-        for operator in self._operators:
-            found = operator.without(index, self.coupling)
+    def _residual(self, number: int) -> Residual | None:
+        observation, assignment = self.builds[number]
+        expected = low = high = self.builds.overhead
+        for operator_id, operator in self._operators.items():
+            cycles = observation.operator_cycles[operator_id]
+            found = operator.without(assignment, cycles, self.coupling)
             if found is None:
                 return None
             expected, low, high = expected + found[0], low + found[1], high + found[2]
-        measured = self.observations[index].cycles
+        measured = observation.cycles
         return Residual(expected, measured, max(0.0, low - measured, measured - high))
 
-    @property
+    def _excess(self, number: int) -> float | None:
+        found = self._residual(number)
+        return None if found is None else found.excess
+
+    @cached_property
     def error_cycles(self) -> float | None:
-        """The largest excess of all builds.
+        """The largest excess of the builds that are checked.
 
         None as long as too few builds can be checked by others, or an operator ran beside one
         neighbour only.
         """
-        known = [item.excess for item in self.residuals if item is not None]
-        is_enough = len(known) >= MIN_CHECKS and all(map(self._is_tried, self._operators))
+        known = [
+            excess for number in self.builds.checked if (excess := self._excess(number)) is not None
+        ]
+        is_enough = len(known) >= MIN_CHECKS and all(map(self._is_tried, self._operators.values()))
         return max(known) if is_enough else None
 
     def _is_tried(self, operator: _Operator) -> bool:
@@ -394,7 +484,12 @@ class AdditiveModel:
             return True
         return sum(self.knows(before, index) for index in self.sites[before].basic) < 2
 
-    def bound(self, excluded: Sequence[Choices] = (), limits: Sequence[Limit] = ()) -> float | None:
+    def bound(
+        self,
+        excluded: Sequence[Choices] = (),
+        limits: Sequence[Limit] = (),
+        refused: Container[Assignment] = (),
+    ) -> float | None:
         """Gives the cycles below which, as far as the builds tell, no plan of the space can come.
 
         It is the lowest sum over all plans, with pairs of neighbours that no build had at their
@@ -405,6 +500,7 @@ class AdditiveModel:
         Args:
             excluded: Choices that are known to be bad.
             limits: What every plan must keep to.
+            refused: Plans that are known to break a limit.
 
         Returns:
             None while not every value was measured or too few builds can be checked by others.
@@ -412,14 +508,12 @@ class AdditiveModel:
         if not self.is_complete(excluded) or self.error_cycles is None:
             return None
         costs = self.costs(low=True)
-        best = cheapest(costs, limits=limits, excluded=excluded)
-        if best is None:
-            return None
-        return max(0.0, self.base + costs.of(best) - self.error_cycles)
+        best = lowest_cost(costs, limits=limits, excluded=excluded, refused=refused)
+        return None if best is None else max(0.0, self.base + best - self.error_cycles)
 
     def is_complete(self, excluded: Sequence[Choices] = ()) -> bool:
         """Says whether every basic alternative was measured or is bad by itself."""
-        return bool(self.observations) and all(
+        return bool(self.builds) and all(
             self.knows(site, index) or frozenset({(site, index)}) in excluded
             for site, item in enumerate(self.sites)
             for index in item.basic

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
+from optimizer import deadlines
 from optimizer.ranking import ranked
 
 Assignment = tuple[int, ...]
@@ -30,6 +31,9 @@ Choices = frozenset[tuple[int, int]]
 
 MAX_RANKED: Final = 20_000
 """Assignments that are looked at in the order of their costs before a linear programme is solved."""
+
+_TIME_LIMIT: Final = 1
+"""Status of ``milp`` for a programme that was not solved in time."""
 
 TIE_BREAK: Final = 1e-3
 """Cost of another alternative than the first one: of equal assignments, the one with fewer wins."""
@@ -96,7 +100,12 @@ class Limit:
 
 
 def cheapest(
-    costs: Costs, *, limits: Sequence[Limit] = (), excluded: Sequence[Choices] = ()
+    costs: Costs,
+    *,
+    limits: Sequence[Limit] = (),
+    excluded: Sequence[Choices] = (),
+    taken: Container[Assignment] = (),
+    most_passed: int | None = None,
 ) -> Assignment | None:
     """Gives the assignment with the lowest cost, exactly.
 
@@ -104,22 +113,80 @@ def cheapest(
         costs: What counts.
         limits: What must hold besides.
         excluded: Choices that must not be made all at once; never empty.
+        taken: Assignments that are passed over.
+        most_passed: How many of those are passed over before it is given up; None for all.
 
     Returns:
-        The assignment, the same for the same arguments; None when no assignment is allowed.
+        The assignment, the same for the same arguments; None when no assignment is allowed or it was
+        given up.
+
+    Raises:
+        LateError: The solver did not end within :data:`optimizer.deadlines.SOLVER_S`.
     """
-    if not limits and (found := _first_allowed(costs, excluded)) is not None:
-        return found
+    found = ascending(costs, limits=limits, excluded=excluded)
+    if most_passed is not None:
+        found = itertools.islice(found, most_passed + 1)
+    return next((item for item in found if item not in taken), None)
+
+
+MAX_REFUSED: Final = 16
+"""Refused assignments that a lowest cost looks beyond."""
+
+
+def lowest_cost(
+    costs: Costs,
+    *,
+    limits: Sequence[Limit] = (),
+    excluded: Sequence[Choices] = (),
+    refused: Container[Assignment] = (),
+) -> float | None:
+    """Gives a cost below which no assignment is that is allowed; arguments as of :func:`cheapest`.
+
+    It is the lowest cost of all, unless the cheapest :data:`MAX_REFUSED` are refused: then it is lower.
+
+    Returns:
+        None when no assignment is allowed.
+    """
+    found = ascending(costs, limits=limits, excluded=excluded)
+    looked_at: list[Assignment] = []
+    for item in itertools.islice(found, MAX_REFUSED + 1):
+        if item not in refused:
+            return costs.of(item)
+        looked_at.append(item)
+    return costs.of(looked_at[-1]) if len(looked_at) > MAX_REFUSED else None
+
+
+def ascending(
+    costs: Costs, *, limits: Sequence[Limit] = (), excluded: Sequence[Choices] = ()
+) -> Iterator[Assignment]:
+    """Gives all assignments that are allowed by rising cost, exactly; arguments as of :func:`cheapest`.
+
+    Without limits the next one costs next to nothing; with limits it is one more linear programme.
+    """
+    seen: list[Assignment] = []
+    if not limits:
+        looked_at, is_all = 0, True
+        for looked_at, item in enumerate(_ranked(costs, excluded), 1):
+            if item is not None:
+                seen.append(item)
+                yield item
+            if looked_at >= MAX_RANKED:
+                is_all = False
+                break
+        if is_all:
+            return
     programme = _Programme(costs)
     for limit in limits:
         programme.add_limit(limit)
-    for choices in excluded:
+    for choices in [*excluded, *(frozenset(enumerate(item)) for item in seen)]:
         programme.exclude(choices)
-    return programme.solve()
+    while (found := programme.solve()) is not None:
+        yield found
+        programme.exclude(frozenset(enumerate(found)))
 
 
-def _first_allowed(costs: Costs, excluded: Sequence[Choices]) -> Assignment | None:
-    """Gives the cheapest allowed assignment; None where it is not among the first :data:`MAX_RANKED`."""
+def _ranked(costs: Costs, excluded: Sequence[Choices]) -> Iterator[Assignment | None]:
+    """Gives the assignments by rising cost; None in place of one that is excluded."""
     penalties = [
         np.where(np.arange(len(single)) > 0, TIE_BREAK, 0.0).astype(np.float64)
         for single in costs.single
@@ -133,11 +200,10 @@ def _first_allowed(costs: Costs, excluded: Sequence[Choices]) -> Assignment | No
             whole.add(choices)
         else:
             parts.append(choices)
-    for found in itertools.islice(ranked(costs, penalties), MAX_RANKED):
+    for found in ranked(costs, penalties):
         chosen = frozenset(enumerate(found))
-        if chosen not in whole and not any(choices <= chosen for choices in parts):
-            return found
-    return None
+        is_allowed = chosen not in whole and not any(choices <= chosen for choices in parts)
+        yield found if is_allowed else None
 
 
 @contextmanager
@@ -243,8 +309,10 @@ class _Programme:
                 constraints=LinearConstraint(matrix, self._low, self._high),
                 bounds=Bounds(0, 1),
                 integrality=integrality,
-                options={"mip_rel_gap": 0.0},
+                options={"mip_rel_gap": 0.0, "time_limit": deadlines.SOLVER_S},
             )
+        if result.status == _TIME_LIMIT:
+            raise deadlines.LateError(f"the solver did not end within {deadlines.SOLVER_S:g} s")
         if result.x is None:
             return None
         return tuple(

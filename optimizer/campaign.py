@@ -8,6 +8,8 @@ where the last one stopped.
 
 from __future__ import annotations
 
+import importlib.util
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -45,6 +47,7 @@ from optimizer.operator_memory import (
 from optimizer.profile import Profile, record_outcomes
 from optimizer.progress import Progress
 from optimizer.quantities import missing_quantities
+from optimizer.ray_process import RayProcess
 from optimizer.report import write_report
 from optimizer.reproduce import reproduce_command
 from optimizer.search import Search, SearchLimits
@@ -158,7 +161,9 @@ def run_campaign(
     with Ledger.open(ledger_path, identity) as ledger:
         _report_opening(ledger, space, progress)
         write_atomically(folder / SPACE_NAME, space.to_json())
-        start = create_executor or partial(start_executor, config, slots=runner.slots())
+        start = create_executor or partial(
+            start_executor, config, slots=runner.slots(), note=progress.note
+        )
         with closing(DeferredExecutor(partial(start, context))) as executor:
             search = Search(
                 task,
@@ -229,27 +234,32 @@ def _with_cache(
 
 
 def start_executor(
-    config: CampaignConfig, context: TrialContext, *, slots: int | None = None
+    config: CampaignConfig,
+    context: TrialContext,
+    *,
+    slots: int | None = None,
+    note: Callable[[str], None] = lambda _: None,
 ) -> Executor:
-    """Starts what ``config.ray`` asks for; Ray is imported only when it is used.
+    """Starts what ``config.ray`` asks for; Ray itself is imported in a child process only.
 
     Args:
         config: The campaign.
         context: What the evaluations share.
         slots: Evaluations that the runner can do side by side, as its ``slots``; None for no limit of its own.
+        note: Is told what happens to the executor.
     """
     if config.ray.workers == 0:
         return SerialExecutor(context)
-    try:
-        from optimizer.ray_executor import RayExecutor
-    except ModuleNotFoundError as error:
+    if importlib.util.find_spec("ray") is None:
         raise CampaignError(
             "Ray is not installed, so evaluations cannot run on workers.",
-            [Problem("ray", str(error))],
+            [Problem("ray", "the package ray is not installed")],
             next_step="pip install 'helia-search[search]', or run in this process with --workers 0",
-        ) from error
+        )
     workers = None if config.ray.workers == "auto" else config.ray.workers
-    return RayExecutor(context, workers=workers, address=config.ray.address, runner_slots=slots)
+    return RayProcess(
+        context, workers=workers, address=config.ray.address, runner_slots=slots, note=note
+    )
 
 
 def all_generic(plan: OptimizationPlan, report: OptimizationReport) -> OptimizationPlan | None:

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long each stage of an evaluation may take: long at first, then by what the baseline took.
 
-Proposing and recording happen in the campaign's own process and have no deadline: a proposal is one
-small linear programme or one draw, a record one line.
+Proposing and recording happen in the campaign's own process. A proposal that is late is made by chance
+instead (:meth:`optimizer.study.CampaignStudy.ask`), a record that is late ends the campaign
+(:data:`results.ledger.RECORD_S`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +20,40 @@ FACTOR: Final = 10.0
 
 START_S: Final = 60.0
 """What an evaluation may take besides its stages: making the runner, moving data."""
+
+
+PROPOSE_S: Final = 120.0
+"""What a proposal, or a look at the gap, may take; usually it is a fraction of a second."""
+
+SOLVER_S: Final = 30.0
+"""What one linear programme of a proposal may take."""
+
+
+class LateError(Exception):
+    """A stage of this process passed its deadline."""
+
+
+@contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """Raises :class:`LateError` in the block after some seconds.
+
+    Only where signals can be had, in the main thread; elsewhere the deadline of the job holds. A call
+    into a library is interrupted when it returns.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def late(number: int, frame: object) -> None:  # noqa: ARG001
+        raise LateError(f"it did not end within {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @dataclass(frozen=True)

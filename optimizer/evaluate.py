@@ -7,8 +7,6 @@ worker stays alive.
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -26,7 +24,7 @@ from helia_aot.optimization.plan import OptimizationPlan
 from helia_aot.platforms.schema import Platform
 from optimizer.accuracy import AccuracyConfig, Outputs, Samples, judge
 from optimizer.compiler import compiler_sha256
-from optimizer.deadlines import Deadlines
+from optimizer.deadlines import Deadlines, LateError, deadline
 from optimizer.measurement_cache import CacheError, MeasurementCache, image_cache_key
 from optimizer.quantities import OVERFLOW
 from optimizer.shipment import Shipment
@@ -151,12 +149,12 @@ class Evaluator:
         context = self._context
         started = time.perf_counter()
         try:
-            with _alarm(job.deadlines.convert_s):
+            with deadline(job.deadlines.convert_s):
                 config = unpacked if job.holds_budget else without_budget(unpacked)
                 conversion = convert(config, plan=job.plan)
         except BudgetError as error:
             return _does_not_fit(error)
-        except _LateError:
+        except LateError:
             reason = f"the conversion did not end within {job.deadlines.convert_s:g} s"
             return _with_deadline(
                 Measurement(status="unknown", stage="convert", reason=reason), job
@@ -288,32 +286,6 @@ def check_outputs(measurement: Measurement, expected_sha256: str | None) -> Meas
             "evidence": {**measurement.evidence, "expected_outputs_sha256": expected_sha256},
         }
     )
-
-
-class _LateError(Exception):
-    """A stage of this process passed its deadline."""
-
-
-@contextmanager
-def _alarm(seconds: float) -> Iterator[None]:
-    """Raises :class:`_LateError` in the block after some seconds.
-
-    Only where signals can be had, in the main thread; elsewhere the deadline of the job holds.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def late(number: int, frame: object) -> None:  # noqa: ARG001
-        raise _LateError
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def _with_deadline(measurement: Measurement, job: TrialJob) -> Measurement:

@@ -15,20 +15,18 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog, nnls
 
 from helia_aot.optimization.budgets import MEMORY_SUFFIX
 from helia_aot.optimization.storage import ModuleStorage, OperatorStorage
 from optimizer.additive import Site
 from optimizer.assignment import Assignment, Limit, SharedCost
+from optimizer.built_sizes import BuiltSizes, CodeParts, OwnFile, SizeSample
 from search_spaces.places import Place, operator_places
 from search_spaces.rules import CONSTANTS, MIXED, SCRATCH
 from search_spaces.space import SearchSpace
 
-_ROUNDING_BYTES = 1e-3
-
-_DAMPING: Final = 0.01
-"""Weight of small sizes against exact ones in a fit of code sizes."""
+BUILT: Final = ("code_bytes", "flash_bytes", "ram_bytes")
+"""Quantities that only a build tells."""
 
 _Amounts = list[NDArray[np.float64]]
 
@@ -60,19 +58,6 @@ class _Row:
         return Limit(self.costs, most - self.fixed, shared)
 
 
-@dataclass(frozen=True)
-class SizeSample:
-    """A measured size of one plan.
-
-    Attributes:
-        assignment: The plan.
-        sizes: Bytes by quantity, such as ``code_bytes``.
-    """
-
-    assignment: Assignment
-    sizes: Mapping[str, float]
-
-
 @dataclass
 class Footprint:
     """The bytes of one space; what it gives depends on the arguments alone.
@@ -88,6 +73,8 @@ class Footprint:
     budget: Mapping[str, float]
     _sites_of: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict, init=False)
     _both: dict[str, list[_Row]] = field(default_factory=dict, init=False)
+    _limits: dict[tuple[str, float], list[Limit]] = field(default_factory=dict, init=False)
+    _known_parts: dict[str, list[_Row]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         number = {
@@ -252,7 +239,7 @@ class Footprint:
 
     def limits(
         self,
-        samples: Sequence[SizeSample] = (),
+        built: BuiltSizes | None = None,
         *,
         tighter: Mapping[str, float] | None = None,
         surely: bool = False,
@@ -260,10 +247,10 @@ class Footprint:
         """Gives what every plan must keep to.
 
         Args:
-            samples: Measured sizes, for the quantities that only a build tells.
+            built: What builds showed, for the quantities that only a build tells.
             tighter: Further limits, besides the budget.
-            surely: Whether a plan is left out only when it is above a limit for every size of the
-                kernel entries that agrees with the builds, in place of the fitted ones.
+            surely: Whether a plan is left out only when it is above a limit with the least that any
+                build showed of every part, in place of what is typical.
         """
         budget = dict(self.budget)
         for name, most in (tighter or {}).items():
@@ -271,85 +258,65 @@ class Footprint:
         found: list[Limit] = []
         for memory in self._memory_names:
             most = min(self._size_bytes(memory), budget.get(f"{memory}{MEMORY_SUFFIX}", np.inf))
-            found += _binding(self._memory_rows(memory), most)
+            found += self._memory_limits(memory, most)
         if "constant_bytes" in budget and self._storage is not None:
             found += _binding([self._all_constants], budget["constant_bytes"])
         if "arena_bytes" in budget and self.space.moves_tensors:
             found += _binding(self._rows(SCRATCH, -1), budget["arena_bytes"])
-        for name in ("code_bytes", "flash_bytes", "ram_bytes"):
-            if name in budget:
-                found += self._measured_limits(name, budget[name], samples, surely=surely)
+        for name in BUILT:
+            if name in budget and built is not None and built.knows(name):
+                found += self._built_limits(name, budget[name], built, surely=surely)
         return found
 
     def _size_bytes(self, memory: str) -> float:
         memories = self._storage.memories if self._storage is not None else ()
         return float(next(item.size_bytes for item in memories if item.name == memory))
 
-    def _measured_limits(
-        self, name: str, most: float, samples: Sequence[SizeSample], *, surely: bool
+    def _memory_limits(self, memory: str, most: float) -> list[Limit]:
+        if (memory, most) not in self._limits:
+            self._limits[memory, most] = _binding(self._memory_rows(memory), most)
+        return self._limits[memory, most]
+
+    def _built_limits(
+        self, name: str, most: float, built: BuiltSizes, *, surely: bool
     ) -> list[Limit]:
         """Gives the limits of a size that the builds so far let one expect, or be sure of."""
-        known = [item for item in samples if name in item.sizes]
-        if not known or self._storage is None:
-            return []
+        left = most - built.base(name, surely=surely)
+        own = _Row(built.own_bytes(name, surely=surely))
+        shared = built.shared(name, surely=surely)
+        rows = [row.plus(own).limit(left, shared) for row in self._known_part(name)]
+        return [*rows, *built.too_large(name, most)]
+
+    def built_sizes(self) -> BuiltSizes:
+        """Gives a record of builds without any."""
+        return BuiltSizes(self.code_parts)
+
+    def note(self, sample: SizeSample, built: BuiltSizes) -> None:
+        """Adds a build to a record."""
+        names = [name for name in BUILT if name in sample.sizes]
+        built.add(sample, {name: self._placed(name, sample.assignment) for name in names})
+
+    def _placed(self, name: str, assignment: Assignment) -> tuple[float, float]:
+        """Gives the part of a size that follows from the places, and the least that it can be for the same code."""
         rows = self._known_part(name)
-        values = [item.sizes[name] - max(row.of(item.assignment) for row in rows) for item in known]
-        assignments = [item.assignment for item in known]
-        base, entries = self._entry_bytes(assignments, values, lowest=surely)
-        shared = [
-            SharedCost(amount, self._users[entry])
-            for entry, amount in entries.items()
-            if amount > 0
-        ]
-        return [
-            *(row.limit(most - base, shared) for row in rows),
-            *self._codes_that_do_not_fit(name, most, known),
-        ]
-
-    def _codes_that_do_not_fit(
-        self, name: str, most: float, known: Sequence[SizeSample]
-    ) -> list[Limit]:
-        """Gives a limit for the code of each build that was too large: where tensors lie does not change it.
-
-        A fit with few builds may promise too little for it, and would have it built again with other places.
-        """
-        if name == "ram_bytes":
-            return []
-        (row,) = self._known_part(name)
-        codes = set()
-        for item in known:
-            same = self._same_code(item.assignment)
-            least = row.fixed + sum(
-                float(costs[np.array(alike) > 0].min())
-                for costs, alike in zip(row.costs, same, strict=True)
-            )
-            if item.sizes[name] - row.of(item.assignment) + least > most:
-                codes.add(tuple(map(tuple, same)))
-        sites = len(self.sites)
-        return [Limit([np.array(same) for same in code], sites - 1.0) for code in sorted(codes)]
-
-    def _same_code(self, assignment: Assignment) -> list[list[float]]:
-        """Says for every alternative, by 1 or 0, whether it needs the code that an assignment's does."""
-        parts = self._code_of_choices
-        return [
-            [
-                float(parts.get((site, index)) == parts.get((site, chosen)))
-                for index in range(len(self.sites[site].alternatives))
-            ]
-            for site, chosen in enumerate(assignment)
-        ]
+        row = max(rows, key=lambda item: item.of(assignment))
+        least = row.fixed + sum(
+            float(costs[codes == codes[index]].min())
+            for costs, codes, index in zip(row.costs, self._codes, assignment, strict=True)
+        )
+        return row.of(assignment), least
 
     @cached_property
-    def _code_of_choices(self) -> Mapping[tuple[int, int], frozenset[str]]:
-        """The parts of code that each choice needs; nothing for one that needs none."""
-        found: dict[tuple[int, int], set[str]] = {}
-        for part, choices in self._users.items():
-            for choice in choices:
-                found.setdefault(choice, set()).add(part)
-        return {choice: frozenset(parts) for choice, parts in found.items()}
+    def _codes(self) -> list[NDArray[np.int64]]:
+        return self.code_parts.codes()
 
     def _known_part(self, name: str) -> list[_Row]:
         """Gives the part of a size that follows from the places; its largest row counts."""
+        if name not in self._known_parts:
+            self._known_parts[name] = self._placed_rows(name)
+        return self._known_parts[name]
+
+    def _placed_rows(self, name: str) -> list[_Row]:
         zero = _Row.zeros(self.sites)
         if name == "code_bytes" or self._storage is None:
             return [zero]
@@ -364,55 +331,42 @@ class Footprint:
         return rows
 
     @cached_property
-    def _users(self) -> dict[str, frozenset[tuple[int, int]]]:
-        """The choices that need the code of a kernel entry, or a copy of it, which not every plan has."""
+    def code_parts(self) -> CodeParts:
+        """The source files that plans do not all have alike."""
         users: dict[str, set[tuple[int, int]]] = {}
         always: set[str] = set()
+        own: list[OwnFile] = []
         for operator in self._storage.operators if self._storage is not None else ():
             site = self._site(operator, operator.variants[0].knobs)
-            for index in range(1 if site is None else len(self.sites[site].alternatives)):
-                wanted = {
-                    n: self._value(operator, n, site, index) for n in operator.variants[0].knobs
-                }
-                for variant in operator.variants:
-                    if variant.entry is None or any(
-                        value not in (None, variant.knobs[name]) for name, value in wanted.items()
-                    ):
-                        continue
-                    code = variant.entry
-                    if variant.has_own_code:
-                        code = f"{variant.entry} of {operator.operator_id}"
-                    if site is None:
-                        always.add(code)
-                    else:
-                        users.setdefault(code, set()).add((site, index))
-        return {
-            entry: frozenset(choices) for entry, choices in users.items() if entry not in always
-        }
-
-    def _entry_bytes(
-        self, assignments: Sequence[Assignment], values: Sequence[float], *, lowest: bool = False
-    ) -> tuple[float, dict[str, float]]:
-        """Fits a size as a base and the bytes of each entry that is called, none below 0.
-
-        With few builds many sizes fit as well. ``lowest`` gives each the least that it has in any of
-        them, so that no plan is taken to be larger than it may be.
-        """
-        entries = sorted(self._users)
-        rows = [
-            [1.0, *(float(not self._users[e].isdisjoint(enumerate(a))) for e in entries)]
-            for a in assignments
-        ]
-        matrix, sizes = np.array(rows), np.maximum(np.array(values), 0.0)
-        # A little weight on small sizes shares out what the builds so far do not tell apart.
-        damping = _DAMPING * np.eye(len(entries) + 1)[1:]
-        found, _ = nnls(
-            np.vstack([matrix, damping]), np.concatenate([sizes, np.zeros(len(entries))])
+            count = 1 if site is None else len(self.sites[site].alternatives)
+            possible = [self._variants(operator, site, index) for index in range(count)]
+            needs = [
+                {source for number in variants for source in operator.variants[number].sources}
+                for variants in possible
+            ]
+            always |= set.intersection(*needs)
+            if site is None:
+                continue
+            for index, sources in enumerate(needs):
+                for source in sources:
+                    users.setdefault(source, set()).add((site, index))
+            numbers = {key: number for number, key in enumerate(dict.fromkeys(possible))}
+            if len(numbers) > 1:
+                own.append(OwnFile(operator.source, site, tuple(numbers[key] for key in possible)))
+        return CodeParts(
+            tuple(own),
+            {s: frozenset(choices) for s, choices in sorted(users.items()) if s not in always},
+            tuple(len(site.alternatives) for site in self.sites),
         )
-        if lowest:
-            off = float(np.abs(matrix @ found - sizes).max()) + _ROUNDING_BYTES
-            found = _lowest(matrix, sizes - off, sizes + off)
-        return float(found[0]), dict(zip(entries, map(float, found[1:]), strict=True))
+
+    def _variants(self, operator: OperatorStorage, site: int | None, index: int) -> tuple[int, ...]:
+        """Gives the variants of an operator that one alternative of a site leaves possible."""
+        wanted = {n: self._value(operator, n, site, index) for n in operator.variants[0].knobs}
+        return tuple(
+            number
+            for number, variant in enumerate(operator.variants)
+            if all(value in (None, variant.knobs[name]) for name, value in wanted.items())
+        )
 
     def cut(self, name: str, assignment: Assignment, excess: float) -> Limit | None:
         """Gives a limit that a plan breaks which overflowed a memory by what first fit left unused.
@@ -444,24 +398,6 @@ class Footprint:
         for site, index in movable:
             row.costs[site][index] += need
         return row.limit(most + need * (len(movable) - 1))
-
-
-def _lowest(
-    matrix: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Gives for each unknown the least that it is in any solution of ``low <= matrix x <= high, x >= 0``."""
-    count = matrix.shape[1]
-    found = np.zeros(count)
-    for index in range(count):
-        result = linprog(
-            np.eye(count)[index],
-            A_ub=np.vstack([matrix, -matrix]),
-            b_ub=np.concatenate([high, -low]),
-            bounds=(0, None),
-        )
-        if result.status == 0:
-            found[index] = max(0.0, float(result.x[index]))
-    return found
 
 
 def _binding(rows: Sequence[_Row], most: float) -> list[Limit]:

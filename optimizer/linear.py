@@ -10,23 +10,25 @@ far this is off is known for each build, from the other builds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import median
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from helia_aot.optimization.knobs import MODEL_KNOBS
-from optimizer.additive import MIN_CHECKS, Observation, Residual, Site, assignment_of
-from optimizer.assignment import Assignment, Choices, Costs, Limit, cheapest
+from optimizer.additive import MIN_CHECKS, Builds, Observation, Residual, Site
+from optimizer.assignment import Assignment, Choices, Costs, Limit, lowest_cost
 from search_spaces.rules import SCRATCH
 from search_spaces.space import SearchSpace
 
 _IN_THE_SPAN: Final = 1e-6
-"""Largest distance of a build's row from those of the others for which they predict it."""
+"""Largest part of a build's row outside of those of the others for which they predict it."""
+
+_RANK: Final = 1e-10
+"""Smallest eigenvalue of the sums of products that is not taken as 0, relative to the largest one."""
 
 
 def influences(space: SearchSpace, operators: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -63,58 +65,116 @@ def is_local(space: SearchSpace) -> bool:
 
 @dataclass(frozen=True)
 class _Column:
-    """One effect: a value of a dimension, other than the baseline's."""
+    """One effect: a value of a dimension, other than the baseline's.
+
+    Attributes:
+        site: The site that chooses the value.
+        has_value: For each alternative of the site 1 where it has the value, else 0.
+    """
 
     site: int
-    position: int
-    value: str
+    has_value: NDArray[np.float64]
+
+
+class _Totals:
+    """Sums over builds that ran one alternative of the operator's own site."""
+
+    def __init__(self, width: int) -> None:
+        self.count = 0
+        self.rows = np.zeros(width)
+        self.cycles = 0.0
+
+    def add(self, row: NDArray[np.float64], cycles: float) -> None:
+        self.count += 1
+        self.rows += row
+        self.cycles += cycles
 
 
 class _Fit:
-    """The effects on one operator."""
+    """The effects on one operator, by least squares from sums over all builds (the normal equations).
 
-    def __init__(
-        self,
-        columns: Sequence[_Column],
-        own: int | None,
-        rows: NDArray[np.float64],
-        cycles: NDArray[np.float64],
-        assignments: Sequence[Assignment],
-    ) -> None:
+    Rows hold 0 and 1 and cycles are whole numbers, so the sums are exact and do not depend on the order
+    of the builds.
+    """
+
+    def __init__(self, columns: Sequence[_Column], own: int | None) -> None:
         self.columns = tuple(columns)
         self.own = own
-        self.rows = rows
-        self._cycles = cycles
-        self._assignments = assignments
-        self.effects = _least_squares(rows, cycles)
-        self.beyond = self._beyond(self.effects, range(len(cycles)))
+        width = len(self.columns) + 1
+        self._gram = np.zeros((width, width))
+        self._moments = np.zeros(width)
+        self._totals: dict[int, _Totals] = {}
+        self._rows: list[NDArray[np.float64]] = []
+        self._solved: tuple[NDArray[np.float64], ...] | None = None
 
-    def _beyond(self, effects: NDArray[np.float64], builds: Sequence[int]) -> dict[int, float]:
-        """Gives what each measured alternative of the operator's site showed beyond its effects."""
-        if self.own is None:
-            return {}
-        rest = self._cycles - self.rows @ effects
-        by_own: dict[int, list[float]] = {}
-        for build in builds:
-            by_own.setdefault(self._assignments[build][self.own], []).append(float(rest[build]))
-        return {own: float(np.mean(values)) for own, values in by_own.items()}
+    def row(self, assignment: Assignment) -> NDArray[np.float64]:
+        """Gives 1 for the constant, and for each effect whether an assignment has it."""
+        return np.array([1.0, *(float(c.has_value[assignment[c.site]]) for c in self.columns)])
 
-    def without(self, index: int) -> float | None:
-        """Gives what the other builds predict for one; None where they do not tell."""
-        others = [build for build in range(len(self._cycles)) if build != index]
-        rows = self.rows[others]
-        if not others or _distance(rows, self.rows[index]) > _IN_THE_SPAN:
+    def add(self, assignment: Assignment, cycles: int) -> None:
+        row = self.row(assignment)
+        self._rows.append(row)
+        self._gram += np.outer(row, row)
+        self._moments += row * cycles
+        if self.own is not None:
+            own = assignment[self.own]
+            self._totals.setdefault(own, _Totals(len(row))).add(row, float(cycles))
+        self._solved = None
+
+    def _solution(self) -> tuple[NDArray[np.float64], ...]:
+        """Gives effects, the inverse of the sums of products, and a projector on what no build tells."""
+        if self._solved is None:
+            values, vectors = np.linalg.eigh(self._gram)
+            seen = values > _RANK * max(1.0, float(values[-1]))
+            told, untold = vectors[:, seen], vectors[:, ~seen]
+            inverse = (told / values[seen]) @ told.T
+            self._solved = (inverse @ self._moments, inverse, untold @ untold.T)
+        return self._solved
+
+    @property
+    def effects(self) -> NDArray[np.float64]:
+        """The shortest solution, so that what no build tells apart is shared out evenly."""
+        return self._solution()[0]
+
+    @property
+    def beyond(self) -> dict[int, float]:
+        """What each measured alternative of the operator's site showed beyond its effects."""
+        effects = self.effects
+        return {
+            own: float(totals.cycles - totals.rows @ effects) / totals.count
+            for own, totals in self._totals.items()
+        }
+
+    def tells(self, assignment: Assignment) -> bool:
+        """Says whether the builds so far tell all that one more with this assignment would."""
+        untold = self._solution()[2]
+        return bool(np.abs(untold @ self.row(assignment)).max() <= _IN_THE_SPAN)
+
+    def without(self, number: int, assignment: Assignment, cycles: int) -> float | None:
+        """Gives what the other builds predict for one; None where they do not tell.
+
+        With h = x' (X'X)^+ x, leaving a build x with residual e out changes the effects by
+        -(X'X)^+ x e / (1 - h); where h is 1, the others do not tell.
+        """
+        effects, inverse, _ = self._solution()
+        row = self._rows[number]
+        towards = inverse @ row
+        left = 1.0 - float(row @ towards)
+        if left <= _IN_THE_SPAN:
             return None
-        effects = _least_squares(rows, self._cycles[others])
-        beyond = self._beyond(effects, others)
-        own = None if self.own is None else self._assignments[index][self.own]
-        return float(self.rows[index] @ effects) + (
-            beyond.get(own, 0.0) if own is not None else 0.0
-        )
+        effects = effects - towards * (cycles - float(row @ effects)) / left
+        found = float(row @ effects)
+        if self.own is None:
+            return found
+        totals = self._totals[assignment[self.own]]
+        if totals.count == 1:
+            return found
+        others = totals.cycles - cycles - float((totals.rows - row) @ effects)
+        return found + others / (totals.count - 1)
 
 
 class LinearModel:
-    """The fitted model of one space; follows :class:`optimizer.additive.AdditiveModel`.
+    """The model of one space, fitted to the builds so far; follows :class:`optimizer.additive.AdditiveModel`.
 
     Args:
         space: The space.
@@ -123,66 +183,55 @@ class LinearModel:
     """
 
     def __init__(
-        self, space: SearchSpace, sites: Sequence[Site], observations: Sequence[Observation]
+        self,
+        space: SearchSpace,
+        sites: Sequence[Site],
+        observations: Iterable[Observation] = (),
     ) -> None:
         self.sites = tuple(sites)
-        self.observations = tuple(item for item in observations if item.operator_cycles)
-        self.assignments = tuple(
-            assignment_of(self.sites, item.choices) for item in self.observations
-        )
+        self.builds = Builds(self.sites)
         self._space = space
-        self._operators = tuple(self.observations[0].operator_cycles) if self.observations else ()
         self._place = {
             name: (number, position)
             for number, site in enumerate(self.sites)
             for position, name in enumerate(site.names)
         }
-        self._seen = {
-            (name, self.sites[number].alternatives[assignment[number]][position])
-            for assignment in self.assignments
-            for name, (number, position) in self._place.items()
-        }
+        self._seen: set[tuple[str, str]] = set()
+        self._fits: dict[str, _Fit] = {}
+        for observation in observations:
+            self.add(observation)
 
-    @cached_property
-    def _columns(self) -> dict[str, tuple[_Column, ...]]:
-        """For each operator its effects, one for each value but the baseline's."""
-        found = {}
-        for operator, names in influences(self._space, self._operators).items():
+    def add(self, observation: Observation) -> None:
+        """Takes one more measured plan."""
+        if not observation.operator_cycles:
+            return
+        if not self._fits:
+            self._fits = dict(self._fresh(tuple(observation.operator_cycles)))
+        assignment = self.builds.add(observation)
+        self._seen.update(
+            (name, value)
+            for site, chosen in zip(self.sites, assignment, strict=True)
+            for name, value in zip(site.names, site.alternatives[chosen], strict=True)
+        )
+        for operator, fit in self._fits.items():
+            fit.add(assignment, observation.operator_cycles[operator])
+        for name in ("base", "_expected", "error_cycles"):
+            self.__dict__.pop(name, None)
+        self.builds.keep_the_worst(self._error)
+
+    def _fresh(self, operators: Sequence[str]) -> Iterator[tuple[str, _Fit]]:
+        """Gives for each operator its effects, one for each value but the baseline's."""
+        number = {site.operator_id: index for index, site in enumerate(self.sites)}
+        for operator, names in influences(self._space, operators).items():
             columns = []
             for name in names:
-                number, position = self._place[name]
-                values = dict.fromkeys(item[position] for item in self.sites[number].alternatives)
-                baseline = self.sites[number].alternatives[0][position]
-                columns += [_Column(number, position, v) for v in values if v != baseline]
-            found[operator] = tuple(columns)
-        return found
-
-    def _row(self, operator: str, assignment: Assignment) -> NDArray[np.float64]:
-        return np.array(
-            [
-                1.0,
-                *(
-                    float(
-                        self.sites[c.site].alternatives[assignment[c.site]][c.position] == c.value
-                    )
-                    for c in self._columns[operator]
-                ),
-            ]
-        )
-
-    @cached_property
-    def _fits(self) -> dict[str, _Fit]:
-        number = {site.operator_id: index for index, site in enumerate(self.sites)}
-        return {
-            operator: _Fit(
-                self._columns[operator],
-                number.get(operator),
-                np.array([self._row(operator, item) for item in self.assignments]),
-                np.array([float(item.operator_cycles[operator]) for item in self.observations]),
-                self.assignments,
-            )
-            for operator in self._operators
-        }
+                site, position = self._place[name]
+                alternatives = self.sites[site].alternatives
+                for value in dict.fromkeys(item[position] for item in alternatives):
+                    if value != alternatives[0][position]:
+                        has = [float(item[position] == value) for item in alternatives]
+                        columns.append(_Column(site, np.array(has)))
+            yield operator, _Fit(columns, number.get(operator))
 
     def knows(self, site: int, alternative: int) -> bool:
         """Says whether every value of an alternative was measured."""
@@ -193,25 +242,16 @@ class LinearModel:
         )
 
     @cached_property
-    def overhead(self) -> float:
-        """Cycles of the whole that belong to no operator."""
-        return median(
-            item.cycles - sum(item.operator_cycles.values()) for item in self.observations
-        )
-
-    @cached_property
     def base(self) -> float:
         """Cycles of the whole with the baseline's values, what was measured beyond them left out."""
-        return self.overhead + sum(float(fit.effects[0]) for fit in self._fits.values())
+        return self.builds.overhead + sum(float(fit.effects[0]) for fit in self._fits.values())
 
     def costs(self) -> Costs:
         """Gives the cycles of every alternative beside :attr:`base`."""
         single = [np.zeros(len(site.alternatives)) for site in self.sites]
         for fit in self._fits.values():
             for column, effect in zip(fit.columns, fit.effects[1:], strict=True):
-                for index, values in enumerate(self.sites[column.site].alternatives):
-                    if values[column.position] == column.value:
-                        single[column.site][index] += effect
+                single[column.site] += effect * column.has_value
             if fit.own is not None:
                 for index, beyond in fit.beyond.items():
                     single[fit.own][index] += beyond
@@ -227,38 +267,47 @@ class LinearModel:
 
     def news(self, assignment: Assignment) -> int:
         """Counts the operators for which a build would tell effects apart that are not yet told apart."""
-        return sum(
-            _distance(fit.rows, self._row(operator, assignment)) > _IN_THE_SPAN
-            for operator, fit in self._fits.items()
-        )
+        return sum(not fit.tells(assignment) for fit in self._fits.values())
 
-    @cached_property
-    def residuals(self) -> tuple[Residual | None, ...]:
-        """For each observation how far the sum is off; None when other builds do not tell."""
-        return tuple(self._residual(index) for index in range(len(self.observations)))
+    def residuals(self) -> Iterator[Residual]:
+        """Gives how far the sum is off for each build that the others tell, however many there are."""
+        for number in range(len(self.builds)):
+            if (residual := self._residual(number)) is not None:
+                yield residual
 
-    def _residual(self, index: int) -> Residual | None:
-        expected = self.overhead
-        for fit in self._fits.values():
-            found = fit.without(index)
+    def _residual(self, number: int) -> Residual | None:
+        observation, assignment = self.builds[number]
+        expected = self.builds.overhead
+        for operator, fit in self._fits.items():
+            found = fit.without(number, assignment, observation.operator_cycles[operator])
             if found is None:
                 return None
             expected += found
-        measured = self.observations[index].cycles
+        measured = observation.cycles
         return Residual(expected, measured, abs(measured - expected))
+
+    def _error(self, number: int) -> float | None:
+        found = self._residual(number)
+        return None if found is None else found.excess / max(1, found.measured)
 
     @cached_property
     def error_cycles(self) -> float | None:
-        """The largest relative error for any build, in cycles of the fastest one.
+        """The largest relative error of the builds that are checked, in cycles of the fastest one.
 
         Slow builds are off by more cycles, which says nothing about a fast plan. None as long as too
         few builds can be checked by others.
         """
-        known = [item.excess / max(1, item.measured) for item in self.residuals if item is not None]
-        fastest = min((item.cycles for item in self.observations), default=0)
-        return max(known) * fastest if len(known) >= MIN_CHECKS else None
+        known = [
+            error for number in self.builds.checked if (error := self._error(number)) is not None
+        ]
+        return max(known) * self.builds.fastest_cycles if len(known) >= MIN_CHECKS else None
 
-    def bound(self, excluded: Sequence[Choices] = (), limits: Sequence[Limit] = ()) -> float | None:
+    def bound(
+        self,
+        excluded: Sequence[Choices] = (),
+        limits: Sequence[Limit] = (),
+        refused: Container[Assignment] = (),
+    ) -> float | None:
         """Gives the cycles below which, as far as the builds tell, no plan within limits can come.
 
         It is the lowest sum less the largest error that the sum had for any build; an estimate.
@@ -266,6 +315,7 @@ class LinearModel:
         Args:
             excluded: Choices that are known to be bad.
             limits: What every plan must keep to.
+            refused: Plans that are known to break a limit.
 
         Returns:
             None while too few builds can be checked by others.
@@ -273,27 +323,13 @@ class LinearModel:
         if self.error_cycles is None:
             return None
         costs = self.costs()
-        best = cheapest(costs, limits=limits, excluded=excluded)
-        if best is None:
-            return None
-        return max(0.0, self.base + costs.of(best) - self.error_cycles)
+        best = lowest_cost(costs, limits=limits, excluded=excluded, refused=refused)
+        return None if best is None else max(0.0, self.base + best - self.error_cycles)
 
     def is_complete(self, excluded: Sequence[Choices] = ()) -> bool:
         """Says whether every value was measured or is bad by itself."""
-        return bool(self.observations) and all(
+        return bool(self.builds) and all(
             self.knows(site, index) or frozenset({(site, index)}) in excluded
             for site, item in enumerate(self.sites)
             for index in item.basic
         )
-
-
-def _least_squares(rows: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Gives the shortest solution, so that what no build tells apart is shared out evenly."""
-    found = np.linalg.lstsq(rows, values, rcond=None)[0]
-    return np.asarray(found, dtype=np.float64)
-
-
-def _distance(rows: NDArray[np.float64], row: NDArray[np.float64]) -> float:
-    """Gives how far a row is from every combination of others."""
-    weights = np.linalg.lstsq(rows.T, row, rcond=None)[0]
-    return float(np.abs(rows.T @ weights - row).max())

@@ -25,7 +25,7 @@ from runners.measurement import Measurement, RunnerIdentity
 MEASUREMENTS: Final = "measurements"
 """Name of the cache, and of its folder."""
 
-_FORMAT = "helia-search measurement 1"
+_FORMAT = "helia-search measurement 2"
 
 
 class CacheError(CampaignError):

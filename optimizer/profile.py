@@ -23,9 +23,9 @@ from what the fastest plan takes down to the least that any plan can take.
 
 from __future__ import annotations
 
+from collections import ChainMap, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -43,8 +43,9 @@ from optimizer.additive import (
     relative_gap,
 )
 from optimizer.assignment import Assignment, Choices, Costs, Limit, cheapest
+from optimizer.built_sizes import SizeSample
+from optimizer.deadlines import LateError
 from optimizer.errors import CampaignError
-from optimizer.footprint import SizeSample
 from optimizer.linear import LinearModel, is_local
 from optimizer.quantities import (
     CYCLES,
@@ -69,6 +70,21 @@ OPERATOR_CYCLES: Final = "operator_cycles"
 QUANTITIES: Final = "quantities"
 """User attribute of an Optuna trial: everything that its measurement tells, by name."""
 
+SOURCE_CODE: Final = "source_code_bytes"
+"""User attribute of an Optuna trial: code of each source file by name."""
+
+MAX_CUTS: Final = 64
+"""Plans that overflowed a memory, the most recent ones, of which each adds a limit."""
+
+MAX_PASSED: Final = 16
+"""Plans that are passed over under limits, each for one linear programme."""
+
+MAX_PASSED_WITHOUT_LIMITS: Final = 64
+"""Plans that are passed over without limits, where the next one costs little."""
+
+_DRAWS: Final = 12
+"""Changes of the costs by chance, each twice as large as the one before."""
+
 _POOL: Final = 6
 """Draws of a design, of which the one that tells most is built."""
 
@@ -90,6 +106,7 @@ class Outcome:
         operator_cycles: Cycles of each operator by id, in execution order; empty unless ``ok``.
         quantities: What was measured by name; empty unless ``ok``.
         overflow: By how much a plan that does not fit is too large, by budget.
+        source_code_bytes: Code by source file; empty unless ``ok``.
     """
 
     choices: Mapping[str, str]
@@ -98,6 +115,7 @@ class Outcome:
     operator_cycles: Mapping[str, int] | None = None
     quantities: Mapping[str, float] = field(default_factory=dict)
     overflow: Mapping[str, float] = field(default_factory=dict)
+    source_code_bytes: Mapping[str, int] = field(default_factory=dict)
 
     def is_above(self, budget: Mapping[str, float]) -> bool:
         """Says whether a measured plan breaks a limit."""
@@ -121,6 +139,7 @@ def trial_attributes(measurement: Measurement) -> dict[str, Any]:
         OPERATOR_CYCLES: operator_cycles(measurement),
         QUANTITIES: known_quantities(measurement),
         OVERFLOW: overflow_of(measurement),
+        SOURCE_CODE: measurement.source_code_bytes,
     }
 
 
@@ -136,6 +155,7 @@ def record_outcomes(records: Iterable[TrialRecord]) -> list[Outcome]:
             operator_cycles(record.measurement),
             known_quantities(record.measurement),
             overflow_of(record.measurement),
+            record.measurement.source_code_bytes,
         )
         for record in records
         if record.in_space and record.measurement.status != "rig_bad"
@@ -145,92 +165,109 @@ def record_outcomes(records: Iterable[TrialRecord]) -> list[Outcome]:
 class Profile:
     """What the builds of a space tell, and the plan to build next.
 
-    Both depend on the arguments alone.
+    Both depend on what was added, and on its order. Adding an outcome and asking for the next plan cost
+    about the same after ten outcomes and after ten thousand.
 
     Args:
         task: The space, with objectives and limits where there are any.
         outcomes: What is known, in order; of several for one plan the first counts.
     """
 
-    def __init__(self, task: SearchSpace | SearchTask, outcomes: Iterable[Outcome]) -> None:
+    def __init__(self, task: SearchSpace | SearchTask, outcomes: Iterable[Outcome] = ()) -> None:
         self._task = task if isinstance(task, SearchTask) else SearchTask(task)
         self._sites = self._task.sites
         self._known: dict[Assignment, Outcome] = {}
-        for outcome in outcomes:
-            self._known.setdefault(assignment_of(self._sites, outcome.choices), outcome)
-        space = self._task.space
+        self._running: dict[Assignment, Outcome] = {}
+        self._taken = ChainMap(self._running, self._known)
         self._model: AdditiveModel | LinearModel = (
-            AdditiveModel(self._sites, self._observations())
-            if is_local(space)
-            else LinearModel(space, self._sites, self._observations())
+            AdditiveModel(self._sites)
+            if is_local(self._task.space)
+            else LinearModel(self._task.space, self._sites)
         )
-        settled = sum(outcome.status != "running" for outcome in self._known.values())
-        self._is_exhausted = settled >= space.size
+        self._built = self._task.footprint.built_sizes()
+        self._is_counted = True
+        self._bad: list[Choices] = []
+        self._bad_values: dict[Choices, None] = {}
+        self._refused: set[Assignment] = set()
+        self._best_cycles: int | None = None
+        self._latency_share: float | None = None
+        self._careful: dict[str, float] = {}
+        self._cuts: deque[Limit] = deque(maxlen=MAX_CUTS)
+        for outcome in outcomes:
+            self.add(outcome)
 
-    def _observations(self) -> list[Observation]:
-        return [
-            Observation(outcome.choices, outcome.cycles, outcome.operator_cycles or {})
-            for outcome in self._known.values()
-            if outcome.status == "ok" and outcome.cycles is not None
-        ]
+    def add(self, outcome: Outcome) -> None:
+        """Takes what is known about one more plan."""
+        assignment = assignment_of(self._sites, outcome.choices)
+        if assignment in self._known:
+            return
+        if outcome.status == "running":
+            self._running[assignment] = outcome
+            return
+        self._running.pop(assignment, None)
+        self._known[assignment] = outcome
+        if outcome.overflow or outcome.is_above(self._task.budget):
+            self._refused.add(assignment)
+        if outcome.status == "ok":
+            self._add_good(assignment, outcome)
+        elif outcome.overflow:
+            self._add_overflow(assignment, outcome.overflow)
+        else:
+            self._add_bad(assignment)
 
-    @cached_property
-    def _bad(self) -> tuple[Choices, ...]:
-        """The changes against the baseline of every plan that failed for another reason than size."""
-        found = []
-        for assignment, outcome in self._known.items():
-            changes = frozenset((site, index) for site, index in enumerate(assignment) if index)
-            if outcome.status in ("plan_bad", "unknown") and changes and not outcome.overflow:
-                found.append(changes)
-        return tuple(found)
+    def forget_running(self) -> None:
+        """Forgets the plans on their way; those that still are must be added again."""
+        self._running.clear()
 
-    @cached_property
-    def _excluded(self) -> tuple[Choices, ...]:
-        """Choices that no plan may make at once; a bad value is bad beside every other value."""
-        found = list(self._bad)
-        for choices in self._bad:
-            if len(choices) == 1:
-                found += _with_the_same_value(self._sites, *next(iter(choices)))
-        budget = self._task.budget
-        for assignment, outcome in self._known.items():
-            if outcome.overflow or outcome.is_above(budget):
-                found.append(frozenset(enumerate(assignment)))
-        return tuple(dict.fromkeys(found))
-
-    @cached_property
-    def _samples(self) -> tuple[SizeSample, ...]:
-        return tuple(
-            SizeSample(assignment, outcome.quantities)
-            for assignment, outcome in self._known.items()
-            if outcome.status == "ok"
+    def _add_good(self, assignment: Assignment, outcome: Outcome) -> None:
+        sizes = outcome.quantities
+        self._is_counted = self._is_counted and bool(outcome.operator_cycles)
+        self._task.footprint.note(
+            SizeSample(assignment, sizes, outcome.source_code_bytes), self._built
         )
+        if self._latency_share is None and sizes.get(CYCLES) and LATENCY in sizes:
+            self._latency_share = sizes[LATENCY] / sizes[CYCLES]
+        if outcome.cycles is None:
+            return
+        if assignment not in self._refused:
+            best = self._best_cycles
+            self._best_cycles = outcome.cycles if best is None else min(best, outcome.cycles)
+        self._model.add(Observation(outcome.choices, outcome.cycles, outcome.operator_cycles or {}))
 
-    @cached_property
-    def _room(self) -> tuple[Limit, ...]:
-        """What conversion would refuse: full memories, and what plans that overflowed showed."""
-        return (*self._task.footprint.limits(tighter=self._careful), *self._cuts)
+    def _add_overflow(self, assignment: Assignment, overflow: Mapping[str, float]) -> None:
+        """Learns what a plan that did not fit showed.
 
-    @cached_property
-    def _careful(self) -> dict[str, float]:
-        """Memories less the most that first fit left unused in a plan that overflowed them."""
+        Memories are taken as less the most that first fit left unused in such a plan.
+        """
         footprint = self._task.footprint
-        found: dict[str, float] = {}
-        for assignment, outcome in self._known.items():
-            for name, excess in outcome.overflow.items():
-                if footprint.knows(name):
-                    # What was needed is room and excess; so this is room less what was not expected.
-                    most = footprint.expected(name, assignment) - excess
-                    found[name] = max(0.0, min(most, found.get(name, most)))
-        return found
+        for name, excess in overflow.items():
+            if footprint.knows(name):
+                # What was needed is room and excess; so this is room less what was not expected.
+                most = footprint.expected(name, assignment) - excess
+                self._careful[name] = max(0.0, min(most, self._careful.get(name, most)))
+            cut = footprint.cut(name, assignment, excess)
+            if cut is not None:
+                self._cuts.append(cut)
 
-    @cached_property
-    def _cuts(self) -> list[Limit]:
-        cuts = [
-            self._task.footprint.cut(name, assignment, excess)
-            for assignment, outcome in self._known.items()
-            for name, excess in outcome.overflow.items()
-        ]
-        return [cut for cut in cuts if cut is not None]
+    def _add_bad(self, assignment: Assignment) -> None:
+        """Keeps the changes against the baseline of a plan that failed for another reason than size."""
+        changes = frozenset((site, index) for site, index in enumerate(assignment) if index)
+        if not changes or any(bad <= changes for bad in self._bad):
+            return
+        self._bad.append(changes)
+        if len(changes) == 1:  # a bad value is bad beside every other value
+            values = _with_the_same_value(self._sites, *next(iter(changes)))
+            self._bad_values.update(dict.fromkeys(values))
+
+    @property
+    def _excluded(self) -> list[Choices]:
+        """Choices that no plan may make at once."""
+        return list(dict.fromkeys([*self._bad, *self._bad_values]))
+
+    @property
+    def _room(self) -> list[Limit]:
+        """What conversion would refuse: full memories, and what plans that overflowed showed."""
+        return [*self._task.footprint.limits(tighter=self._careful), *self._cuts]
 
     def _limits(
         self, tighter: Mapping[str, float] | None = None, *, is_careful: bool = True
@@ -245,20 +282,15 @@ class Profile:
         most = dict(self._careful) if is_careful else {}
         for name, limit in (tighter or {}).items():
             most[name] = min(limit, most.get(name, limit))
-        found = self._task.footprint.limits(self._samples, tighter=most, surely=not is_careful)
+        found = self._task.footprint.limits(self._built, tighter=most, surely=not is_careful)
         return [*found, *self._cuts, *self._cycle_limits()]
 
     def _cycle_limits(self) -> Iterator[Limit]:
         budget = self._task.budget
         wanted = [budget[CYCLES]] if CYCLES in budget else []
-        if LATENCY in budget:
-            shares = [
-                item.sizes[LATENCY] / item.sizes[CYCLES]
-                for item in self._samples
-                if item.sizes.get(CYCLES) and LATENCY in item.sizes
-            ]
-            wanted += [budget[LATENCY] / shares[0]] if shares else []
-        if not wanted or not self._model.observations:
+        if LATENCY in budget and self._latency_share is not None:
+            wanted.append(budget[LATENCY] / self._latency_share)
+        if not wanted or not self._model.builds:
             return
         costs = self._model.costs()
         if not costs.pairs and not any(np.isnan(item).any() for item in costs.single):
@@ -269,8 +301,9 @@ class Profile:
 
         Raises:
             CampaignError: The runner does not count the cycles of operators.
+            LateError: The solver is late.
         """
-        if any(item.status == "ok" and not item.operator_cycles for item in self._known.values()):
+        if not self._is_counted:
             raise CampaignError(
                 "The profile sampler needs the cycles of every operator, which the runner does not "
                 "count.",
@@ -300,7 +333,7 @@ class Profile:
             chosen.get(site, 0 if self._bad else self._model.best_known(site))
             for site in range(len(self._sites))
         )
-        return None if found in self._known else found
+        return None if found in self._taken else found
 
     def _missing(self, site: int) -> list[int]:
         """Gives the basic alternatives that no build had or has on its way."""
@@ -313,16 +346,11 @@ class Profile:
         ]
 
     def _on_the_way(self, site: int) -> set[int]:
-        return {
-            assignment[site]
-            for assignment, outcome in self._known.items()
-            if outcome.status == "running"
-        }
+        return {assignment[site] for assignment in self._running}
 
     def _is_allowed(self, chosen: Mapping[int, int]) -> bool:
         return all(len(chosen.items() & bad) <= len(bad) // 2 for bad in self._bad)
 
-    @cached_property
     def _unseen(self) -> list[list[int]]:
         """How many values that no build had or has on its way each alternative would measure."""
         missing = [set(self._missing(site)) for site in range(len(self._sites))]
@@ -342,22 +370,28 @@ class Profile:
         Args:
             must_cover: Whether only a plan with a value that no build had will do.
         """
-        if must_cover and not any(map(any, self._unseen)):
+        unseen = self._unseen()
+        if must_cover and not any(map(any, unseen)):
             return None
         best: tuple[tuple[int, int], Assignment] | None = None
-        taken = [frozenset(enumerate(assignment)) for assignment in self._known]
         limits = [*self._room, *map(self._at_most_half, self._bad)]
         for draw in range(_POOL):
-            chance = np.random.default_rng([len(self._known), draw])
+            chance = np.random.default_rng([len(self._taken), draw])
             weights = chance.random(len(self._sites)) < 0.5 if draw else np.ones(len(self._sites))
             single = [
                 chance.random(len(item)) - 10.0 * weight * np.array(item, dtype=float)
-                for item, weight in zip(self._unseen, weights, strict=True)
+                for item, weight in zip(unseen, weights, strict=True)
             ]
-            found = cheapest(Costs(single), limits=limits, excluded=[*self._excluded, *taken])
+            found = cheapest(
+                Costs(single),
+                limits=limits,
+                excluded=self._excluded,
+                taken=self._taken,
+                most_passed=MAX_PASSED,
+            )
             if found is None:
                 continue
-            covered = sum(self._unseen[site][index] for site, index in enumerate(found))
+            covered = sum(unseen[site][index] for site, index in enumerate(found))
             news = self._model.news(found) if isinstance(self._model, LinearModel) else 0
             score = (covered, news)
             if (covered or (news and not must_cover)) and (best is None or score > best[0]):
@@ -371,29 +405,53 @@ class Profile:
         return Limit(costs, len(bad) // 2)
 
     def _optimum(self) -> Assignment | None:
-        if not self._model.observations:
+        if not self._model.builds:
             return None
         found = self._cheapest(self._model.costs())
-        if found is not None and found not in self._known:
+        if found is not None and found not in self._taken:
             return found
         if (found := self._front()) is not None:
             return found
         if isinstance(self._model, LinearModel):
             found = self._covering(must_cover=False)
-            return found or self._cheapest(
-                self._model.costs(), self._taken, self._limits(is_careful=False)
-            )
+            return found or self._untaken(self._model.costs(), self._limits(is_careful=False))
         surely = self._limits(is_careful=False)
         bound = self._cheapest(self._model.costs(low=True), limits=surely)
-        if bound is not None and bound not in self._known:
+        if bound is not None and bound not in self._taken:
             return bound
         asks_for_a_check = self._model.error_cycles is None or bool(self._model.error_cycles)
         costs = self._model.novelty() if asks_for_a_check else self._model.costs()
-        return self._cheapest(costs, self._taken)
+        return self._untaken(costs, self._limits())
 
-    @property
-    def _taken(self) -> list[Choices]:
-        return [frozenset(enumerate(assignment)) for assignment in self._known]
+    def _untaken(self, costs: Costs, limits: Sequence[Limit]) -> Assignment | None:
+        """Gives the cheapest plan that is not known; where many of the cheapest are, one that is near them.
+
+        To look for it among thousands that are known would take longer with each. So some are passed
+        over, then the costs are changed by chance, more and more, and only in the end, in a space of
+        which almost all is known, every one is passed over.
+        """
+        excluded = [*self._excluded, *self._unmeasured(or_on_the_way=True)]
+        most = MAX_PASSED if limits else MAX_PASSED_WITHOUT_LIMITS
+        for draw in range(_DRAWS + 1):
+            drawn = self._changed_by_chance(costs, draw) if draw else costs
+            found = cheapest(
+                drawn,
+                limits=limits,
+                excluded=excluded,
+                taken=self._taken,
+                most_passed=0 if draw else most,
+            )
+            if found is not None:
+                return found
+        return cheapest(costs, limits=limits, excluded=excluded, taken=self._taken)
+
+    def _changed_by_chance(self, costs: Costs, draw: int) -> Costs:
+        chance = np.random.default_rng([len(self._taken), draw])
+        widest = max(float(np.ptp(item)) for item in costs.single) or 1.0
+        strength = widest * 2.0 ** (draw - _DRAWS / 2)
+        return Costs(
+            [item + strength * chance.random(len(item)) for item in costs.single], costs.pairs
+        )
 
     def _front(self, rows: Sequence[int] = _SWEEP) -> Assignment | None:
         """Gives the fastest plan under the next limit of a further objective that no build answers."""
@@ -406,7 +464,7 @@ class Profile:
                     found = self._cheapest(
                         self._model.costs(), limits=self._limits({name: float(most)})
                     )
-                    if found is not None and found not in self._known:
+                    if found is not None and found not in self._taken:
                         return found
         return None
 
@@ -431,24 +489,29 @@ class Profile:
                 most = middle
         return most, high
 
-    def _cheapest(
-        self,
-        costs: Costs,
-        taken: Sequence[Choices] = (),
-        limits: Sequence[Limit] | None = None,
-    ) -> Assignment | None:
-        unmeasured = [
+    def _cheapest(self, costs: Costs, limits: Sequence[Limit] | None = None) -> Assignment | None:
+        """Gives the cheapest plan, known or not, that is not known to break a limit."""
+        return cheapest(
+            costs,
+            limits=self._limits() if limits is None else limits,
+            excluded=[*self._excluded, *self._unmeasured()],
+            taken=self._refused,
+            most_passed=MAX_PASSED,
+        )
+
+    def _unmeasured(self, *, or_on_the_way: bool = False) -> list[Choices]:
+        """Gives the alternatives that no build had.
+
+        Args:
+            or_on_the_way: Whether those that a running build has count as measured.
+        """
+        return [
             frozenset({(site, index)})
             for site, item in enumerate(self._sites)
             for index in self._measurable(item)
             if not self._model.knows(site, index)
-            and not (taken and index in self._on_the_way(site))
+            and not (or_on_the_way and index in self._on_the_way(site))
         ]
-        return cheapest(
-            costs,
-            limits=self._limits() if limits is None else limits,
-            excluded=[*self._excluded, *unmeasured, *taken],
-        )
 
     def _measurable(self, site: Site) -> Iterable[int]:
         """Gives the alternatives that need a measurement before they are proposed for their cycles."""
@@ -458,7 +521,6 @@ class Profile:
     def _is_linear(self) -> bool:
         return isinstance(self._model, LinearModel)
 
-    @cached_property
     def _unreachable(self) -> tuple[Choices, ...]:
         """Alternatives that fit into no plan, so that no build can measure them."""
         zero = Costs([np.zeros(len(site.alternatives)) for site in self._sites])
@@ -473,56 +535,69 @@ class Profile:
                     found.append(frozenset({(site, index)}))
         return tuple(found)
 
+    def bound_cycles(self, best_cycles: int) -> float | None:
+        """Gives the cycles below which, as far as the builds tell, no plan within the limits can come.
+
+        Args:
+            best_cycles: Cycles of the best plan; the bound is not above.
+
+        Returns:
+            None while the builds do not tell: a value was not measured, too few builds can be
+            checked by the others, or a Pareto front has places that were not looked at; and when the
+            solver is late.
+        """
+        try:
+            return self._bound_cycles(best_cycles)
+        except LateError:
+            return None
+
+    def _bound_cycles(self, best_cycles: int) -> float | None:
+        if self._is_exhausted:
+            return float(min(best_cycles, self._best_cycles or best_cycles))
+        if not self._model.builds or self._model.error_cycles is None:
+            return None
+        excluded = [*self._excluded, *self._unreachable()]
+        if not self._model.is_complete(excluded):
+            return None
+        bound = self._model.bound(excluded, self._limits(is_careful=False), self._refused)
+        is_open = len(self._task.objectives) > 1 and self._front(_SWEEP[:1]) is not None
+        return None if bound is None or is_open else min(bound, float(best_cycles))
+
+    @property
+    def _is_exhausted(self) -> bool:
+        return len(self._known) >= self._task.space.size
+
+    def gap(self, best_cycles: int) -> float | None:
+        """Gives how far a plan may be from the best of the space; None where :meth:`bound_cycles` is."""
+        bound = self.bound_cycles(best_cycles)
+        return None if bound is None else relative_gap(best_cycles, bound)
+
     def optimality(self, best_cycles: int) -> Optimality | None:
-        """Gives how far a plan may be from the best of the space within the limits.
+        """Gives how far a plan may be from the best of the space, with the error of every build.
 
         Args:
             best_cycles: Cycles of that plan.
 
         Returns:
-            None while the builds do not tell: a value was not measured, too few builds can be
-            checked by the others, or a Pareto front has places that were not looked at.
+            None where :meth:`bound_cycles` is.
         """
-        checks = tuple(
-            BuildCheck(
-                measured_cycles=item.measured,
-                predicted_cycles=round(item.predicted, 1),
-                error=item.measured / item.predicted - 1,
-            )
-            for item in self._model.residuals
-            if item is not None
-        )
-        if self._is_exhausted:
-            budget = self._task.budget
-            good = [
-                item.cycles
-                for item in self._known.values()
-                if item.cycles is not None and not item.is_above(budget)
-            ]
-            lowest = min([best_cycles, *good])
-            return Optimality(
-                bound_cycles=float(lowest),
-                gap=relative_gap(best_cycles, lowest),
-                error_cycles=0.0,
-                is_exhaustive=True,
-                checks=checks,
-            )
-        if not self._model.observations or self._model.error_cycles is None:
+        bound = self.bound_cycles(best_cycles)
+        if bound is None:
             return None
-        excluded = [*self._excluded, *self._unreachable]
-        if not self._model.is_complete(excluded):
-            return None
-        bound = self._model.bound(excluded, self._limits(is_careful=False))
-        is_open = len(self._task.objectives) > 1 and self._front(_SWEEP[:1]) is not None
-        if bound is None or is_open:
-            return None
-        bound = min(bound, float(best_cycles))
+        is_exhausted = self._is_exhausted
         return Optimality(
             bound_cycles=round(bound, 1),
             gap=relative_gap(best_cycles, bound),
-            error_cycles=round(self._model.error_cycles, 1),
-            is_exhaustive=False,
-            checks=checks,
+            error_cycles=0.0 if is_exhausted else round(self._model.error_cycles or 0.0, 1),
+            is_exhaustive=is_exhausted,
+            checks=tuple(
+                BuildCheck(
+                    measured_cycles=item.measured,
+                    predicted_cycles=round(item.predicted, 1),
+                    error=item.measured / item.predicted - 1,
+                )
+                for item in self._model.residuals()
+            ),
         )
 
 
@@ -561,6 +636,9 @@ class ProfileSampler(BaseSampler):
     def __init__(self, task: SearchSpace | SearchTask) -> None:
         self._task = task if isinstance(task, SearchTask) else SearchTask(task)
         self._space = self._task.space
+        self._profile = Profile(self._task)
+        self._next = 0
+        self._open: list[int] = []
 
     def infer_relative_search_space(
         self,
@@ -577,17 +655,33 @@ class ProfileSampler(BaseSampler):
         self,
         study: Study,
         trial: FrozenTrial,
-        search_space: dict[str, BaseDistribution],
+        search_space: dict[str, BaseDistribution],  # noqa: ARG002
     ) -> dict[str, Any]:
         """Gives the plan to build next; the baseline when no other is left to allow."""
-        outcomes = [
-            found
-            for other in study.get_trials(deepcopy=False)
-            if other.number != trial.number
-            and set(other.params) == set(search_space)
-            and (found := _outcome(other)) is not None
-        ]
-        return dict(Profile(self._task, outcomes).next() or self._space.baseline)
+        return dict(self.profile(study, trial.number).next() or self._space.baseline)
+
+    def profile(self, study: Study, proposal: int | None = None) -> Profile:
+        """Gives what the trials of a study tell; looks only at those that it did not know as finished.
+
+        Args:
+            study: The same study every time.
+            proposal: Number of the trial that is being proposed, which says nothing.
+        """
+        trials = study.get_trials(deepcopy=False)
+        waiting = [number for number in self._open if number < len(trials)]
+        waiting += [trial.number for trial in trials[self._next :]]
+        self._next, self._open = len(trials), []
+        self._profile.forget_running()
+        names = {dimension.name for dimension in self._space.dimensions}
+        for number in waiting:
+            trial = trials[number]
+            if not trial.state.is_finished():
+                self._open.append(number)
+            if number == proposal or set(trial.params) != names:
+                continue
+            if (found := _outcome(trial)) is not None:
+                self._profile.add(found)
+        return self._profile
 
     def sample_independent(
         self,
@@ -612,7 +706,14 @@ def _outcome(trial: FrozenTrial) -> Outcome | None:
             cycles = trial.values[0] if trial.values else None
         if cycles is not None:
             operators = attributes[OPERATOR_CYCLES]
-            return Outcome(trial.params, "ok", round(cycles), operators, quantities)
+            return Outcome(
+                trial.params,
+                "ok",
+                round(cycles),
+                operators,
+                quantities,
+                source_code_bytes=attributes.get(SOURCE_CODE, {}),
+            )
     if status in ("plan_bad", "unknown"):
         return Outcome(trial.params, status, overflow=attributes.get(OVERFLOW, {}))
     return None

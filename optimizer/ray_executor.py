@@ -7,6 +7,10 @@ of the model included, reaches them through Ray's object store. Nothing is retri
 that dies with its process or its node, or passes a job's deadline, is replaced, and its job comes
 back as ``rig_bad``. Jobs wait here for an actor that is ready, so waiting is no part of a deadline
 and a slot whose node is gone takes no job.
+
+Ray ends the process that is connected to it when the node beside it is gone, or when it did not hear from
+the head for a minute. So the campaign's own process never connects: :mod:`optimizer.ray_process` runs
+this file as a program, and starts it again when the connection is lost.
 """
 
 from __future__ import annotations
@@ -14,9 +18,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import socket
+import sys
+import threading
 import time
 from collections import deque
 from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
 from textwrap import shorten
 from typing import Any, Final
 
@@ -40,6 +48,9 @@ START_DEADLINE_S: Final = 180.0
 
 MAX_FAILED_STARTS: Final = 3
 """Workers of one slot that may fail to start, one after another, before the slot is left alone."""
+
+SIGN_OF_LIFE_S: Final = 10.0
+"""How often the head is asked for a sign of life, and how long it may take to answer."""
 
 _OBJECT_STORE_BYTES: Final = 100 * 1024 * 1024
 _REASON_CHARACTERS: Final = 300
@@ -71,6 +82,10 @@ class _Busy:
     job: TrialJob
     slot: int
     started_s: float
+
+
+class LostHeadError(Exception):
+    """The head of the cluster does not answer."""
 
 
 class RayExecutor:
@@ -112,13 +127,18 @@ class RayExecutor:
             raise
         self._queue: deque[TrialJob] = deque()
         self._busy: dict[Any, _Busy] = {}
-        self._alive_s = time.monotonic()
+        self._alive_s = self._heard_s = time.monotonic()
         self._last_failure = "none became ready"
 
     @property
     def workers(self) -> int:
         """Number of slots."""
         return self._workers
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a job waits or runs."""
+        return bool(self._busy or self._queue)
 
     def submit(self, job: TrialJob) -> None:
         """Takes a job; it starts as soon as a worker is ready."""
@@ -129,18 +149,15 @@ class RayExecutor:
         """Gives the jobs that ended or passed their deadline.
 
         Raises:
-            CampaignError: The connection to Ray is lost.
+            LostHeadError: The connection to Ray is lost; what was not finished must be started again
+                elsewhere.
         """
-        if not self._busy and not self._queue:
+        if not self.is_busy:
             return []
         try:
             finished = self._wait(timeout_s)
         except (RayError, ConnectionError) as error:
-            raise CampaignError(
-                "The connection to Ray is lost.",
-                [Problem("ray", _first_and_last_line(error))],
-                next_step="nothing that was measured is lost: the same command continues",
-            ) from error
+            raise LostHeadError(_first_and_last_line(error)) from error
         return sorted(finished, key=lambda item: item.job.number)
 
     def _wait(self, timeout_s: float) -> list[Finished]:
@@ -156,6 +173,8 @@ class RayExecutor:
         else:
             ready = []
             time.sleep(min(left_s, 0.1))
+        if not ready:
+            self._ask_for_a_sign_of_life()
         finished = [self._collect(reference) for reference in ready if reference in self._busy]
         finished += [self._give_up(reference) for reference in self._late()]
         for slot in self._slots:
@@ -163,6 +182,31 @@ class RayExecutor:
                 self._check_start(slot)
         self._dispatch()
         return finished + self._hopeless()
+
+    def _ask_for_a_sign_of_life(self, *, now: bool = False) -> None:
+        """Asks the head for its nodes, if it is time.
+
+        Args:
+            now: Whether it is time in any case, because something was lost.
+
+        Raises:
+            LostHeadError: It does not answer, or all nodes are gone.
+        """
+        if not now and time.monotonic() - self._heard_s < SIGN_OF_LIFE_S:
+            return
+        answers: list[list[dict[str, Any]]] = []
+
+        def ask() -> None:
+            with contextlib.suppress(Exception):  # whatever goes wrong there, it is no answer
+                answers.append(ray.nodes())  # type: ignore[no-untyped-call]
+
+        # A head that is gone lets the question wait for a minute.
+        asking = threading.Thread(target=ask, daemon=True)
+        asking.start()
+        asking.join(SIGN_OF_LIFE_S)
+        if not answers or not any(node["Alive"] for node in answers[0]):
+            raise LostHeadError("the head of the cluster does not answer")
+        self._heard_s = time.monotonic()
 
     def close(self) -> None:
         """Ends the actors, and Ray itself where this executor started it."""
@@ -191,6 +235,7 @@ class RayExecutor:
         try:
             ray.get([slot.starting])
         except RayError as error:
+            self._ask_for_a_sign_of_life(now=True)
             self._last_failure = _first_and_last_line(error)
             number = self._slots.index(slot)
             if slot.failed_starts + 1 < MAX_FAILED_STARTS:
@@ -249,6 +294,7 @@ class RayExecutor:
         try:
             finished: Finished = ray.get(reference)
         except RayError as error:
+            self._ask_for_a_sign_of_life(now=True)
             return self._replace(reference, f"the worker was lost: {_first_and_last_line(error)}")
         del self._busy[reference]
         self._slots[busy.slot].running = None
@@ -286,6 +332,7 @@ def _connect(address: str | None, workers: int) -> None:
     }
     try:
         if address is not None:
+            _knock(address)
             ray.init(address=address, **quiet)
             return
         ray.init(
@@ -304,6 +351,17 @@ def _connect(address: str | None, workers: int) -> None:
             [Problem("ray", str(error))],
             next_step="run without Ray: --workers 0",
         ) from error
+
+
+def _knock(address: str) -> None:
+    """Finds out at once that nothing listens at an address, where Ray would try for half a minute.
+
+    Raises:
+        OSError: Nothing does.
+    """
+    host, _, port = address.rpartition(":")
+    if host and port.isdigit() and "/" not in host:  # neither "auto" nor a path or ray://...
+        socket.create_connection((host, int(port)), timeout=SIGN_OF_LIFE_S).close()
 
 
 def local_worker_count(workers: int | None, runner_slots: int | None) -> int:
@@ -342,3 +400,37 @@ def _cluster_workers(address: str, workers: int | None) -> int:
             next_step="lower --workers, or offer more slots",
         )
     return workers or slots
+
+
+def serve(connection: Connection) -> None:
+    """Runs the jobs of another process, until that process closes the connection or the one to Ray is lost.
+
+    The first message is the arguments of :class:`RayExecutor`, every other one a job. Answers are the
+    number of slots; then lists of :class:`Finished`, an empty one now and then as a sign of life. An
+    exception says that Ray cannot be used, or is lost.
+
+    Args:
+        connection: To the other process.
+    """
+    try:
+        context, arguments = connection.recv()
+        executor = RayExecutor(context, **arguments)
+    except CampaignError as error:
+        connection.send((error.summary, list(error.problems), error.next_step))
+        return
+    try:
+        connection.send(executor.workers)
+        while True:
+            while connection.poll(0.0 if executor.is_busy else 1.0):
+                executor.submit(connection.recv())
+            connection.send(executor.wait(timeout_s=0.2))
+    except LostHeadError as error:
+        connection.send(("The connection to Ray is lost.", [Problem("ray", str(error))], None))
+    except (EOFError, BrokenPipeError):
+        pass  # the other process has closed the connection, or is gone
+    finally:
+        executor.close()
+
+
+if __name__ == "__main__":
+    serve(Connection(int(sys.argv[1])))

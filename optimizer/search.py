@@ -19,12 +19,10 @@ from optimizer.deadlines import Deadlines, after_baseline
 from optimizer.errors import CampaignError, RigError
 from optimizer.evaluate import Finished, TrialJob
 from optimizer.executor import Executor
-from optimizer.profile import Profile, record_outcomes
 from optimizer.progress import CampaignState, Progress
 from optimizer.samplers import SamplerName
 from optimizer.study import CampaignStudy
 from optimizer.task import SearchTask
-from results.evidence import Optimality
 from results.ledger import Ledger
 from results.records import Entry, RepeatRecord, Role, TrialRecord, board_baselines
 from results.standing import Standing
@@ -76,6 +74,7 @@ class Item:
         finalist: Plan key that the comparison is about, for role ``verify``.
         avoid: Workers that should not measure it.
         board: Board that a further baseline is asked of; None for everything else.
+        late: What was done in place of a proposal that was late; None for one that was not.
     """
 
     role: Role
@@ -86,6 +85,7 @@ class Item:
     finalist: str | None = None
     avoid: frozenset[int] = frozenset()
     board: str | None = None
+    late: str | None = None
 
 
 class Search:
@@ -128,7 +128,7 @@ class Search:
         self._stage = "baseline"
         self._expected_sha256: str | None = None
         self._deadlines = Deadlines()
-        self._optimality: tuple[int, Optimality | None] = (-1, None)
+        self._known_gap: tuple[int, float | None] = (-1, None)
 
     def measure(self, item: Item) -> TrialRecord:
         """Gives the record of one evaluation, from the ledger or else by running it."""
@@ -243,7 +243,7 @@ class Search:
         self._finished_here = 0
         while True:
             self._show()
-            stop = self._stop_reason(limits, repeats_in_a_row, time.monotonic() - started_s)
+            stop = self._stop_reason(limits, study, repeats_in_a_row, started_s)
             if stop is not None and not self._running:
                 return stop
             if stop is None and self._has_room(limits):
@@ -264,6 +264,8 @@ class Search:
     def _propose(self, study: CampaignStudy, ask: int, riders: dict[str, list[int]]) -> bool:
         """Asks once; starts a new plan and says so, or answers a repeat."""
         choices = study.ask(ask)
+        if ask in study.late:
+            self._progress.note(f"proposal {ask} is {study.late[ask]}")
         plan = plan_at(self._baseline, self._space, choices)
         key = plan_key(plan)
         if known := self._standing.known.get(key):
@@ -275,7 +277,7 @@ class Search:
         if any(plan_key(item.plan) == key for item in out):
             riders.setdefault(key, []).append(ask)
             return False
-        self._submit(Item("search", plan, choices, ask=ask))
+        self._submit(Item("search", plan, choices, ask=ask, late=study.late.get(ask)))
         return True
 
     def _tell(self, study: CampaignStudy, record: TrialRecord, riders: list[int]) -> None:
@@ -288,9 +290,10 @@ class Search:
             study.tell(ask, record.measurement)
 
     def _stop_reason(
-        self, limits: SearchLimits, repeats_in_a_row: int, elapsed_s: float
+        self, limits: SearchLimits, study: CampaignStudy, repeats_in_a_row: int, started_s: float
     ) -> StopReason | None:
         standing = self._standing
+        elapsed_s = time.monotonic() - started_s
         if standing.seen_plans >= self._space.size:
             return "exhausted"
         if standing.search_trials >= limits.trials:
@@ -299,24 +302,18 @@ class Search:
             return "timeout"
         if limits.no_gain is not None and standing.trials_without_gain >= limits.no_gain:
             return "no_gain"
-        if limits.gap is not None and self._gap() <= limits.gap:
+        if limits.gap is not None and self._gap(study) <= limits.gap:
             return "gap"
         return "repeating" if repeats_in_a_row >= MAX_REPEATS else None
 
-    def _gap(self) -> float:
+    def _gap(self, study: CampaignStudy) -> float:
         """Gives how far the best plan may be from the best of the space; infinity when not known."""
-        known = self._standing.known
-        if self._optimality[0] != len(known):
-            good = [
-                round(record.measurement.comparable_cycles)
-                for record in known.values()
-                if record.in_space and self._task.value(record.measurement) is not None
-            ]
-            profile = Profile(self._task, record_outcomes(known.values()))
-            found = profile.optimality(min(good)) if good else None
-            self._optimality = (len(known), found)
-        optimality = self._optimality[1]
-        return math.inf if optimality is None else optimality.gap
+        seen = self._standing.seen_plans
+        if self._known_gap[0] != seen:
+            best = self._standing.best_cycles_in_space
+            self._known_gap = (seen, None if best is None else study.gap(best))
+        gap = self._known_gap[1]
+        return math.inf if gap is None else gap
 
     def _has_room(self, limits: SearchLimits) -> bool:
         out = len(self._running)
@@ -426,6 +423,7 @@ class Search:
             choices=dict(item.choices or {}),
             slot=item.slot,
             finalist=item.finalist,
+            late=item.late,
             attempts=attempts,
             seconds=finished.seconds,
             cache=finished.cache,

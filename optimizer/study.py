@@ -5,15 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.samplers import RandomSampler
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 
-from optimizer.profile import trial_attributes
+from optimizer import deadlines
+from optimizer.deadlines import LateError, deadline
+from optimizer.profile import ProfileSampler, trial_attributes
 from optimizer.quantities import CYCLES, OVERFLOW, excesses, quantity
 from optimizer.samplers import SAMPLERS, SamplerName, create_sampler
 from optimizer.task import SearchTask
+from optimizer.trial_window import WindowedStorage
 from results.records import Entry, RepeatRecord, TrialRecord, known_plans
 from runners.measurement import Measurement
 from search_spaces.space import SearchSpace
@@ -52,6 +56,9 @@ class CampaignStudy:
         seed: The campaign's seed.
         objectives: The quantities to minimise.
         budget: Upper limits by quantity.
+
+    Attributes:
+        late: For each proposal that was late what was done instead, by its number.
     """
 
     def __init__(
@@ -63,6 +70,7 @@ class CampaignStudy:
         objectives: Sequence[str] = (CYCLES,),
         budget: Mapping[str, float] | None = None,
     ) -> None:
+        self.late: dict[int, str] = {}
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._task = SearchTask(space, tuple(objectives), dict(budget or {}))
         self._sampler: SamplerName = sampler
@@ -71,25 +79,63 @@ class CampaignStudy:
             dimension.name: CategoricalDistribution(dimension.choices)
             for dimension in space.dimensions
         }
+        self._storage = WindowedStorage(SAMPLERS[sampler].window)
         self._study = optuna.create_study(
-            directions=["minimize"] * len(self._task.objectives), sampler=RandomSampler(seed=0)
+            storage=self._storage,
+            directions=["minimize"] * len(self._task.objectives),
+            sampler=RandomSampler(seed=0),
         )
+        # It draws nothing, so one serves all proposals and need not read what it knows again.
+        self._profile = ProfileSampler(self._task) if sampler == "profile" else None
         self._open: dict[int, Trial] = {}
         self._worst: list[float] | None = None
 
     def ask(self, number: int) -> dict[str, str]:
         """Gives the proposal of a number: the value of each dimension.
 
-        Every number is asked once, in rising order, and then told once.
+        Every number is asked once, in rising order, and then told once. Where the sampler does not
+        answer in time the proposal is drawn by chance, and :attr:`late` says so.
         """
-        self._study.sampler = create_sampler(
-            self._sampler, task=self._task, seed=self._seed, ask=number
-        )
-        trial = self._study.ask(self._distributions)
+        try:
+            with self._storage.narrowed(), deadline(deadlines.PROPOSE_S):
+                self._study.sampler = self._profile or create_sampler(
+                    self._sampler, task=self._task, seed=self._seed, ask=number
+                )
+                trial = self._study.ask(self._distributions)
+        except LateError as error:
+            self.late[number] = f"drawn by chance: the {self._sampler} sampler was late, {error}"
+            trial = self._drawn(number)
         # BruteForceSampler would try to stop an optimize() loop when it is told the last plan.
         self._study.sampler = RandomSampler(seed=0)
         self._open[number] = trial
         return {name: str(trial.params[name]) for name in self._distributions}
+
+    def _drawn(self, number: int) -> Trial:
+        """Gives a proposal by chance, in place of one that was left unfinished."""
+        asked = {trial.number for trial in self._open.values()}
+        for left in self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+            if left.number not in asked:
+                self._study.tell(left.number, state=TrialState.FAIL)
+        if self._profile is not None:  # it may have been interrupted anywhere
+            self._profile = ProfileSampler(self._task)
+        state = np.random.SeedSequence([self._seed, number]).generate_state(1, np.uint32)
+        self._study.sampler = RandomSampler(seed=int(state[0]))
+        return self._study.ask(self._distributions)
+
+    def gap(self, best_cycles: int) -> float | None:
+        """Gives how far a plan may be from the best of the space; only the ``profile`` sampler tells.
+
+        Returns:
+            None while the builds do not tell or the answer is late, and for another sampler.
+        """
+        if self._profile is None:
+            return None
+        try:
+            with deadline(deadlines.PROPOSE_S):
+                return self._profile.profile(self._study).gap(best_cycles)
+        except LateError:
+            self._profile = ProfileSampler(self._task)
+            return None
 
     def guess(self, choices: Mapping[str, str]) -> None:
         """Makes a point the next proposal, whatever the sampler would propose."""
@@ -104,6 +150,16 @@ class CampaignStudy:
         for name, distance in self._constraints(measurement).items():
             trial.set_constraint(name, distance)
         self._study.tell(trial, values, state=state)
+        self._storage.note(trial.number, self._ranked(measurement))
+
+    def _ranked(self, measurement: Measurement) -> list[float] | None:
+        """Gives the objectives of a plan that is good and within the limits; None for another."""
+        if (
+            measurement.status != "ok"
+            or max(self._constraints(measurement).values(), default=0) > 0
+        ):
+            return None
+        return self._told(measurement)[1]
 
     def _constraints(self, measurement: Measurement) -> dict[str, float]:
         """Gives how far a plan is above each limit; a bad plan violates one of its own."""
@@ -130,7 +186,9 @@ class CampaignStudy:
 
     def add(self, choices: Mapping[str, str], measurement: Measurement) -> None:
         """Adds a point that no proposal asked for, such as the baseline."""
+        number = len(self._study.get_trials(deepcopy=False))
         self._study.add_trial(self._frozen(choices, measurement))
+        self._storage.note(number, self._ranked(measurement))
 
     def replay(self, entries: Iterable[Entry]) -> int:
         """Adds what a ledger holds; the next proposal is then that of an undisturbed run.

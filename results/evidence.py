@@ -97,6 +97,7 @@ class SearchFacts(StrictModel):
         cache_hits: Evaluations of any role that the measurement cache answered, before building or
             before running.
         repeats: Proposals answered from the ledger.
+        late_proposals: Measured plans that were drawn by chance, because the sampler was late.
         stop_reason: ``trials``, ``exhausted``, ``repeating`` (proposals of known plans only),
             ``timeout``, ``gap`` or ``no_gain``.
         failures: Failed evaluations by class.
@@ -107,6 +108,7 @@ class SearchFacts(StrictModel):
     trials: int
     cache_hits: int = 0
     repeats: int
+    late_proposals: int = 0
     stop_reason: str
     failures: tuple[FailureClass, ...]
 
@@ -339,6 +341,7 @@ def search_facts(entries: Sequence[Entry], space: SearchSpace, stop_reason: str)
         trials=sum(record.role == "search" and record.is_conclusive for record in trials),
         cache_hits=sum(record.cache is not None for record in trials),
         repeats=sum(isinstance(entry, RepeatRecord) for entry in entries),
+        late_proposals=sum(record.late is not None for record in trials),
         stop_reason=stop_reason,
         failures=failure_classes(entries),
     )

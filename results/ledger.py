@@ -7,15 +7,19 @@ One JSON object a line; the first is the :class:`CampaignHeader`. Every line goe
 lines that were appended stay, and at most the line being written is torn. A torn last line (one
 without its newline) is cut off, or completed when all but the newline arrived. Anything else that
 cannot be read is damage, and an error that names the line.
+
+A line that cannot be written, or not within :data:`RECORD_S`, ends the campaign with an error. All lines
+before it are whole, and the same command goes on after them.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import threading
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from pydantic import ValidationError
 
@@ -30,6 +34,13 @@ from results.records import (
 )
 
 LEDGER_NAME = "ledger.jsonl"
+
+_AFTER_A_FULL_DISK: Final = (
+    "make room on the disk; the same command continues with what was measured before"
+)
+
+RECORD_S: Final = 60.0
+"""What writing one line may take; on a disk it takes milliseconds, on a network that is gone for ever."""
 
 
 def read_ledger(path: Path) -> tuple[CampaignHeader, tuple[Entry, ...]] | None:
@@ -96,6 +107,7 @@ class Ledger:
         self.recovered_bytes = recovered_bytes
         self._descriptor = descriptor
         self._entries = list(entries)
+        self._failure: LedgerError | None = None
 
     @classmethod
     def open(cls, path: Path, identity: CampaignIdentity) -> Self:
@@ -144,10 +156,36 @@ class Ledger:
         """Adds one line; when this returns, it is on the disk.
 
         Raises:
-            LedgerError: The line could not be written whole, for example because the disk is full.
+            LedgerError: The line could not be written whole, for example because the disk is full, or
+                not in time. Nothing is added to the ledger after that.
         """
-        _write_line(self.path, self._descriptor, entry.model_dump_json())
+        if self._failure is None:
+            self._failure = self._written(entry.model_dump_json())
+        if self._failure is not None:
+            raise self._failure
         self._entries.append(entry)
+
+    def _written(self, text: str) -> LedgerError | None:
+        """Writes a line and gives what went wrong; waits for it no longer than :data:`RECORD_S`."""
+        errors: list[LedgerError] = []
+
+        def write() -> None:
+            try:
+                _write_line(self.path, self._descriptor, text)
+            except LedgerError as error:
+                errors.append(error)
+
+        # A file system that does not answer cannot be interrupted, only left alone.
+        writing = threading.Thread(target=write, daemon=True)
+        writing.start()
+        writing.join(RECORD_S)
+        if writing.is_alive():
+            return LedgerError(
+                f"{self.path} did not take a line within {RECORD_S:g} s.",
+                next_step="look at the disk or network that it is on; the same command continues with "
+                "what was measured before",
+            )
+        return errors[0] if errors else None
 
     def close(self) -> None:
         """Releases the lock and the descriptor; closing twice is allowed."""
@@ -272,10 +310,15 @@ def _write_line(path: Path, descriptor: int, text: str) -> None:
         if written != len(line):
             # A short write means a full disk; left there, it would be damage once a line follows.
             os.ftruncate(descriptor, size)
-            raise LedgerError(f"{path}: only {written} of {len(line)} bytes could be written.")
+            raise LedgerError(
+                f"{path}: only {written} of {len(line)} bytes could be written.",
+                next_step=_AFTER_A_FULL_DISK,
+            )
         os.fsync(descriptor)
     except OSError as error:
-        raise LedgerError(f"{path} cannot be written: {error.strerror}.") from error
+        raise LedgerError(
+            f"{path} cannot be written: {error.strerror}.", next_step=_AFTER_A_FULL_DISK
+        ) from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -77,6 +77,7 @@ class TrialRecord(StrictModel):
         choices: The value of each dimension by dimension name; empty for a plan outside the space.
         slot: Position in the comparison that decides on a winner, from 0; exactly for ``verify``.
         finalist: Plan key that the comparison is about; exactly for ``verify``.
+        late: What was done in place of the sampler's proposal when that was late; None when it was not.
         attempts: Evaluations that it took, the discarded ones of a bad rig included; at least 1.
         seconds: Wall-clock seconds of the last attempt, those of the measurement itself only where
             it was made anew.
@@ -94,6 +95,7 @@ class TrialRecord(StrictModel):
     choices: dict[str, str]
     slot: int | None = Field(None, ge=0)
     finalist: str | None = None
+    late: str | None = None
     attempts: int = Field(1, ge=1)
     seconds: float = Field(..., ge=0)
     cache: Literal["plan", "image"] | None = None

@@ -38,6 +38,7 @@ class Standing:
         best_cycles: Lowest comparable cycles of any plan that may be written, repetitions for the verdict left
             out; None if none.
         best_in_space: The lowest value of such plans of the space.
+        best_cycles_in_space: The lowest comparable cycles of such plans of the space.
         baseline_cycles: Cycles of the baseline; None before it was measured.
     """
 
@@ -57,6 +58,7 @@ class Standing:
         self.failures: Counter[str] = Counter()
         self.best_cycles: int | None = None
         self.best_in_space: float | None = None
+        self.best_cycles_in_space: int | None = None
         self.baseline_cycles: int | None = None
         self._conclusive: dict[_Key, TrialRecord] = {}
         for entry in entries:
@@ -92,8 +94,8 @@ class Standing:
     def _count_gain(self, entry: TrialRecord) -> None:
         is_good = entry.measurement.status == "ok"
         value = self._value(entry.measurement) if is_good else None
+        cycles = round(entry.measurement.comparable_cycles) if is_good else 0
         if is_good:
-            cycles = round(entry.measurement.comparable_cycles)
             if value is not None:
                 best = self.best_cycles
                 self.best_cycles = cycles if best is None else min(best, cycles)
@@ -101,6 +103,9 @@ class Standing:
                 self.baseline_cycles = cycles
         if not entry.in_space:
             return
+        if value is not None:
+            in_space = self.best_cycles_in_space
+            self.best_cycles_in_space = cycles if in_space is None else min(in_space, cycles)
         is_better = value is not None and value < (
             math.inf if self.best_in_space is None else self.best_in_space
         )

@@ -18,7 +18,7 @@ from pydantic import JsonValue
 
 from runners.cache_files import cache_directory
 from runners.failure import CandidateFailure
-from runners.image import Image, read_image
+from runners.image import Image, code_sections, read_image
 from runners.kernel_library import ARCHIVE_NAME, LibraryFiles, check_dialect
 from runners.layout import (
     ImageLayout,
@@ -26,6 +26,7 @@ from runners.layout import (
     render_linker_script,
     render_placement_header,
 )
+from runners.link_map import read_link_map
 from runners.objects import (
     MAX_MESSAGE_CHARACTERS,
     OBJECTS,
@@ -73,6 +74,7 @@ _PLACEMENT_HEADER = "helia_placement.h"
 _GLUE_HEADER = "firmware/helia_module.h"
 _LINKER_SCRIPT = "image.ld"
 _IMAGE = "image.elf"
+_LINK_MAP = "image.map"
 _CONSTANTS = "module/helia_constants.s"
 INPUT_ALIGNMENT = 16
 
@@ -86,10 +88,12 @@ class BuildResult:
     Attributes:
         image: The linked image.
         compiled: Number of sources that were compiled, not taken from the cache.
+        source_code_bytes: Code and tables by source file, as in a measurement.
     """
 
     image: Image
     compiled: int
+    source_code_bytes: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -172,7 +176,12 @@ class Builder:
         compiled = self._compiler.compile(sources, tree, directory, ends_s=ends_s)
         compiled += self._compile_library(library, directory, ends_s)
         self._link([source.object_path for source in (*sources, *library)], directory, ends_s)
-        return BuildResult(read_image(directory / _IMAGE, self._layout), compiled)
+        parts = read_link_map(
+            directory / _LINK_MAP,
+            code_sections(self._layout),
+            {source.object_path: Path(source.path).stem for source in (*sources, *library)},
+        )
+        return BuildResult(read_image(directory / _IMAGE, self._layout), compiled, parts)
 
     def _source_tree(self, module: Module) -> dict[str, bytes]:
         tree = {f"module/{file.path}": file.content for file in module.files}
@@ -242,6 +251,7 @@ class Builder:
             (directory / ARCHIVE_NAME).write_bytes(self._library.archive)
         flags = (*CORE_FLAGS[self._core], "-mthumb", *_LINK_FLAGS, f"-Wl,-T,{_LINKER_SCRIPT}")
         command: list[str | Path] = [self._tool.path, *flags, *objects, "-o", _IMAGE]
+        command.append(f"-Wl,-Map={_LINK_MAP}")
         stderr = run_tool(command, directory, "the link", ends_s=ends_s)
         if stderr is None:
             return

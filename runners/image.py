@@ -93,6 +93,11 @@ def read_image(path: Path, layout: ImageLayout) -> Image:
         )
 
 
+def code_sections(layout: ImageLayout) -> frozenset[str]:
+    """Gives the names of the sections that hold code and tables of module and kernels."""
+    return frozenset({*_CODE_SECTIONS, *(f".{memory}_text" for memory in layout.code_memories)})
+
+
 def _build_id(note: bytes) -> bytes:
     name_bytes, id_bytes, _ = struct.unpack_from("<3I", note)
     start = 12 + (name_bytes + 3) // 4 * 4
@@ -111,14 +116,14 @@ def _segments_sha256(elf: ELFFile) -> str:
 def _section_sizes(elf: ELFFile, layout: ImageLayout) -> tuple[dict[str, MemorySections], int]:
     sizes: dict[str, dict[str, int]] = {}
     code_bytes = 0
-    code_sections = {*_CODE_SECTIONS, *(f".{memory}_text" for memory in layout.code_memories)}
+    counted = code_sections(layout)
     for section in elf.iter_sections():
         size = section["sh_size"]
         if not section["sh_flags"] & SH_FLAGS.SHF_ALLOC or size == 0:
             continue
         if section.name.startswith(_FIRMWARE_PREFIX):
             continue
-        code_bytes += size if section.name in code_sections else 0
+        code_bytes += size if section.name in counted else 0
         memory = layout.memory_at(section["sh_addr"])
         if memory is None:
             raise ValueError(f"section {section.name} lies outside of all memories")

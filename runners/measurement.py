@@ -126,6 +126,8 @@ class Measurement(StrictModel):
         sections: Bytes by memory and kind.
         code_bytes: Machine code and read-only tables of the module and its kernels, without weights
             and the C library.
+        source_code_bytes: The parts of ``code_bytes`` by source file, names without folder and suffix; empty
+            where that is not known.
         flash_bytes: Bytes in non-volatile memory, initial values of RAM data included.
         ram_bytes: Bytes in volatile memories, stack not included.
         storage_bytes: What the conversion says that arenas and constants take, by name of the budget;
@@ -152,6 +154,7 @@ class Measurement(StrictModel):
     outputs_sha256: str | None = None
     sections: dict[str, MemorySections] = Field(default_factory=dict)
     code_bytes: int | None = None
+    source_code_bytes: dict[str, int] = Field(default_factory=dict)
     flash_bytes: int | None = None
     ram_bytes: int | None = None
     storage_bytes: dict[str, int] = Field(default_factory=dict)

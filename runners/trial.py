@@ -130,6 +130,7 @@ def image_facts(built: BuildResult, platform: Platform) -> dict[str, Any]:
     return {
         "sections": dict(sections),
         "code_bytes": built.image.code_bytes,
+        "source_code_bytes": dict(built.source_code_bytes),
         "flash_bytes": initialised,
         "ram_bytes": sum(s.total_bytes for s in volatile),
         "image_sha256": built.image.sha256,

@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -40,7 +40,22 @@ _ONE_WORKER = CampaignConfig.model_validate(
     {"convert": {"model": {"path": "none.tflite"}}, "ray": {"workers": 0}}
 )
 
+_COMMON_BYTES = 5000
+"""Made-up code that every plan has."""
+
 FOLDER = REPOSITORY / "results" / "reference" / "spaces"
+
+
+Values = Mapping[str, Mapping[str, str]]
+"""The value of each knob of each operator, by operator id and knob, in the order of a plan."""
+
+
+def values_of(plan: OptimizationPlan) -> dict[str, dict[str, str]]:
+    """Gives the values of a plan."""
+    return {
+        operator.id: {knob: choice.value for knob, choice in operator.knobs.items()}
+        for operator in plan.operators
+    }
 
 
 class RecordedSpace(BaseModel):
@@ -70,14 +85,20 @@ class RecordedSpace(BaseModel):
         for values in itertools.product(*(d.choices for d in self.space.dimensions)):
             yield dict(zip(names, values, strict=True))
 
-    def index(self, plan: OptimizationPlan) -> int:
+    def index(self, values: Values) -> int:
         """Gives the number of a plan of the space."""
-        knobs = {operator.id: operator.knobs for operator in plan.operators}
         number = 0
         for dimension in self.space.dimensions:
-            value = knobs[dimension.operator_id][dimension.knob].value
+            value = values[dimension.operator_id][dimension.knob]
             number = number * len(dimension.choices) + dimension.choices.index(value)
         return number
+
+    def values_at(self, point: Mapping[str, str]) -> dict[str, dict[str, str]]:
+        """Gives the values of the plan of a point."""
+        values = values_of(self.baseline)
+        for dimension in self.space.dimensions:
+            values[dimension.operator_id][dimension.knob] = point[dimension.name]
+        return values
 
     def to_json(self) -> str:
         """Gives the text: one line for each plan."""
@@ -118,21 +139,18 @@ class Coupling:
             self._factors[key] = 1 + self._strength * unit
         return self._factors[key]
 
-    def apply(self, plan: OptimizationPlan, cycles: Sequence[int]) -> list[int]:
-        alternatives = [
-            "/".join(choice.value for choice in operator.knobs.values())
-            for operator in plan.operators
-        ]
+    def apply(self, values: Values, cycles: Sequence[int]) -> list[int]:
+        alternatives = ["/".join(knobs.values()) for knobs in values.values()]
         return [
-            round(count * self.factor(operator.id, own, previous))
-            for operator, own, previous, count in zip(
-                plan.operators, alternatives, ["", *alternatives], cycles, strict=False
+            round(count * self.factor(operator_id, own, previous))
+            for operator_id, own, previous, count in zip(
+                values, alternatives, ["", *alternatives], cycles, strict=False
             )
         ]
 
 
 class ByteLimit:
-    """A made-up budget of code: kernel entries have sizes, are paid once, and about half of the plans are too big.
+    """A made-up budget of code: kernel sources have sizes, are paid once, and about half of the plans are too big.
 
     Args:
         recorded: The space.
@@ -143,21 +161,23 @@ class ByteLimit:
         self._recorded = recorded
         self._seed = seed
         self._dimensions = recorded.space.dimensions
+        self._names = [dimension.name for dimension in self._dimensions]
         sizes = sorted(self._bytes(point) for point in recorded.points())
         self.most = max(sizes[len(sizes) // 2], self._bytes(recorded.space.baseline))
 
     @property
     def space(self) -> SearchSpace:
-        """The space, with the entry that every alternative calls."""
+        """The space, with the source that every alternative needs."""
         operators = tuple(
             OperatorStorage(
                 operator_id=dimension.operator_id,
                 index=index,
                 scratch_id=f"scratch {index}",
+                source=f"aot_{index}",
                 variants=tuple(
                     OperatorVariant(
                         knobs={dimension.knob: value},
-                        entry=self._entry(index, value),
+                        sources=(self._entry(index, value),),
                         constants={},
                         scratch_bytes=0,
                     )
@@ -172,17 +192,20 @@ class ByteLimit:
         )
         return self._recorded.space.model_copy(update={"storage": storage})
 
-    def code_bytes(self, plan: OptimizationPlan) -> int:
-        """Gives the bytes of all entries that a plan calls."""
-        knobs = {operator.id: operator.knobs for operator in plan.operators}
-        return self._bytes(
-            {item.name: knobs[item.operator_id][item.knob].value for item in self._dimensions}
-        )
+    def code_bytes(self, values: Values) -> int:
+        """Gives the bytes of all sources that a plan needs, and of what every plan has."""
+        return _COMMON_BYTES + sum(self.source_bytes(values).values())
+
+    def source_bytes(self, values: Values) -> dict[str, int]:
+        """Gives the bytes of every source that a plan needs."""
+        return self._sources([values[item.operator_id][item.knob] for item in self._dimensions])
 
     def _bytes(self, point: Mapping[str, str]) -> int:
-        values = [point[dimension.name] for dimension in self._dimensions]
+        return _COMMON_BYTES + sum(self._sources([point[d] for d in self._names]).values())
+
+    def _sources(self, values: Sequence[str]) -> dict[str, int]:
         entries = {self._entry(index, value) for index, value in enumerate(values)}
-        return 5000 + sum(self._size(entry) for entry in entries)
+        return {entry: self._size(entry) for entry in sorted(entries)}
 
     def _entry(self, index: int, value: str) -> str:
         # Some operators of a type share their kernel, as real ones do.
@@ -230,14 +253,14 @@ class ReplayTarget:
         self._random = random.Random(seed)
         self._cache: dict[int, tuple[int, list[int]]] = {}
 
-    def truth(self, plan: OptimizationPlan) -> tuple[int, list[int]]:
+    def truth(self, values: Values) -> tuple[int, list[int]]:
         """Gives the cycles of the whole and of each operator, without noise."""
-        index = self._recorded.index(plan)
+        index = self._recorded.index(values)
         if index not in self._cache:
             whole = self._recorded.cycles[index]
             operators = list(self._recorded.operator_cycles[index])
             if self._coupling is not None:
-                coupled = self._coupling.apply(plan, operators)
+                coupled = self._coupling.apply(values, operators)
                 whole += sum(coupled) - sum(operators)
                 operators = coupled
             whole = self._flatter(whole, self._recorded.cycles[0])
@@ -250,7 +273,8 @@ class ReplayTarget:
         assert job.plan is not None
         if self._random.random() < self._faults:
             return Measurement(status="rig_bad", stage="run", reason="an injected fault")
-        whole, operators = self.truth(job.plan)
+        values = values_of(job.plan)
+        whole, operators = self.truth(values)
         if self._noise or self._modes:
             slower = 1 + self._modes * self._random.randrange(2)
             operators = [round(count * slower * self._spread()) for count in operators]
@@ -263,13 +287,14 @@ class ReplayTarget:
                 for (operator_id, _), count in zip(self._recorded.operators, operators, strict=True)
             ],
             outputs_sha256="0" * 64,
-            code_bytes=0 if self._limit is None else self._limit.code_bytes(job.plan),
+            code_bytes=0 if self._limit is None else self._limit.code_bytes(values),
+            source_code_bytes={} if self._limit is None else self._limit.source_bytes(values),
             identity=self._recorded.identity,
         )
 
-    def fits(self, plan: OptimizationPlan) -> bool:
+    def fits(self, values: Values) -> bool:
         """Says whether a plan keeps to the limit."""
-        return self._limit is None or self._limit.code_bytes(plan) <= self._limit.most
+        return self._limit is None or self._limit.code_bytes(values) <= self._limit.most
 
     def _flatter(self, cycles: int, first: int) -> int:
         return round(first + self._contrast * (cycles - first))
@@ -349,17 +374,14 @@ class RenamedTarget(ReplayTarget):
             for dimension in recorded.space.dimensions
         }
 
-    def truth(self, plan: OptimizationPlan) -> tuple[int, list[int]]:
-        operators = []
-        for operator in plan.operators:
-            knobs = {}
-            for knob, choice in operator.knobs.items():
-                names = self._renamed.get((operator.id, knob), {})
-                knobs[knob] = choice.model_copy(
-                    update={"value": names.get(choice.value, choice.value)}
-                )
-            operators.append(operator.model_copy(update={"knobs": knobs}))
-        return super().truth(plan.model_copy(update={"operators": operators}))
+    def truth(self, values: Values) -> tuple[int, list[int]]:
+        renamed = {}
+        for operator_id, knobs in values.items():
+            renamed[operator_id] = {
+                knob: self._renamed.get((operator_id, knob), {}).get(value, value)
+                for knob, value in knobs.items()
+            }
+        return super().truth(renamed)
 
 
 def replay(
@@ -381,8 +403,8 @@ def replay(
     return Replay(best, exhaustive_cycles(recorded, scenario, seed), stop, optimality)
 
 
-CHUNKS = (2, 4, 6, 10, 14, 20, 28)
-"""Trials after which a replay looks whether there is anything left to find."""
+class _FoundTheBestError(Exception):
+    """There is nothing left to find."""
 
 
 def replay_to_the_best(
@@ -394,25 +416,30 @@ def replay_to_the_best(
     trials: int,
     gap: float | None = None,
 ) -> Replay:
-    """Searches as :func:`replay` does, but ends soon after the best plan of the space was measured."""
+    """Searches as :func:`replay` does, but ends when the best plan of the space was measured."""
     target, ledger, search = _replayed(recorded, scenario, sampler, seed)
     exhaustive = exhaustive_cycles(recorded, scenario, seed)
-    stop, best = "", _best_so_far(recorded, target, ledger)
-    for most in (*(chunk for chunk in CHUNKS if chunk < trials), trials):
-        # A search that goes on makes the proposals of an undisturbed one.
-        limits = SearchLimits(trials=most, timeout_s=None, gap=gap)
-        stop = search.run(sampler=sampler, seed=seed, limits=limits)
-        best = _best_so_far(recorded, target, ledger)
-        if best[-1] == exhaustive or stop != "trials":
-            break
-    return Replay(best, exhaustive, stop, None)
+    limits = SearchLimits(trials=trials, timeout_s=None, gap=gap)
+
+    def is_the_best(choices: Mapping[str, str]) -> bool:
+        values = recorded.values_at(choices)
+        return target.truth(values)[0] == exhaustive and target.fits(values)
+
+    if _best_so_far(recorded, target, ledger)[-1] == exhaustive:
+        return Replay(_best_so_far(recorded, target, ledger), exhaustive, "the best", None)
+    ledger.end_when = is_the_best
+    try:
+        stop: str = search.run(sampler=sampler, seed=seed, limits=limits)
+    except _FoundTheBestError:
+        stop = "the best"
+    return Replay(_best_so_far(recorded, target, ledger), exhaustive, stop, None)
 
 
 def _best_so_far(
     recorded: RecordedSpace, target: RenamedTarget, ledger: MemoryLedger
 ) -> tuple[int, ...]:
     plans = [
-        apply(recorded.baseline, recorded.space.choices(entry.choices))
+        recorded.values_at(entry.choices)
         for entry in ledger.entries
         if isinstance(entry, TrialRecord) and entry.is_conclusive
     ]
@@ -424,7 +451,7 @@ def _best_so_far(
 def _exhaustive(recorded_name: str, scenario: Scenario, seed: int) -> int:
     recorded = load(recorded_name)
     target = _target(recorded, scenario, seed)
-    every = (apply(recorded.baseline, recorded.space.choices(point)) for point in recorded.points())
+    every = map(recorded.values_at, recorded.points())
     return min(target.truth(plan)[0] for plan in every if target.fits(plan))
 
 
@@ -500,8 +527,8 @@ def study(
     search.run(sampler=sampler, seed=seed, limits=limits)
     verdict = decide(_ONE_WORKER, recorded.baseline, SearchTask(recorded.space), ledger, search)
     return Study(
-        target.truth(recorded.baseline)[0],
-        target.truth(verdict.plan)[0],
+        target.truth(values_of(recorded.baseline))[0],
+        target.truth(values_of(verdict.plan))[0],
         exhaustive_cycles(recorded, scenario, seed),
         verdict.is_auto,
     )
@@ -518,6 +545,11 @@ class MemoryLedger(Ledger):
 
     def __init__(self, identity: CampaignIdentity) -> None:
         super().__init__(Path("nowhere"), -1, identity=identity, entries=(), recovered_bytes=0)
+        self.end_when: Callable[[Mapping[str, str]], bool] | None = None
 
     def append(self, entry: Entry) -> None:
         self._entries.append(entry)
+        if self.end_when is None or not isinstance(entry, TrialRecord) or not entry.is_conclusive:
+            return
+        if self.end_when(entry.choices):
+            raise _FoundTheBestError

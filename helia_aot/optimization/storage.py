@@ -22,15 +22,14 @@ class OperatorVariant(StrictModel):
     """An operator with one value for each of its knobs."""
 
     knobs: dict[str, str] = Field(..., description="The value of each knob of the operator")
-    entry: str | None = Field(..., description="Kernel entry; null for a renamed tensor")
+    sources: tuple[str, ...] = Field(
+        ...,
+        description="Kernel sources, without suffix, that it needs and other operators may need too",
+    )
     constants: dict[str, int] = Field(
         ..., description="Payload bytes of each constant that no operator before it has, by id"
     )
     scratch_bytes: int = Field(..., ge=0, description="Bytes of its own scratch buffer")
-    has_own_code: bool = Field(
-        False,
-        description="Whether it has a copy of the entry's code, which no other operator shares",
-    )
 
 
 class OperatorStorage(StrictModel):
@@ -39,6 +38,7 @@ class OperatorStorage(StrictModel):
     operator_id: str
     index: int = Field(..., ge=0, description="Position in execution order")
     scratch_id: str = Field(..., description="Tensor id of its own scratch buffer")
+    source: str = Field(..., description="Its own source file in the module, without suffix")
     variants: tuple[OperatorVariant, ...] = Field(
         ..., min_length=1, description="All combinations of its knobs; the one of the plan first"
     )

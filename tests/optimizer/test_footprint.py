@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from helia_aot.api import Conversion, convert, storage_of
 from helia_aot.errors import BudgetError
 from optimizer.additive import assignment_of
 from optimizer.assignment import Assignment, Limit
-from optimizer.footprint import SizeSample
+from optimizer.built_sizes import BuiltSizes, SizeSample
 from optimizer.task import SearchTask
 from search_spaces.build import SpaceSettings, build_space
 from search_spaces.plans import plan_at
@@ -91,20 +90,31 @@ def test_a_limit_that_nothing_can_break_is_left_out(auto: Conversion) -> None:
     assert len(task.footprint.limits()) <= 16  # SRAM and MRAM are large enough for everything
 
 
-def _code_task(conversion: Conversion) -> tuple[SearchTask, Callable[[Assignment], float]]:
-    """Gives a task with a budget of code, and the code of every plan: entries are paid once."""
+class _Code:
+    """Made-up code: sources are paid once, and an operator's own file follows its choice."""
+
+    def __init__(self, task: SearchTask) -> None:
+        self._parts = task.footprint.code_parts
+        self._sizes = {"arm_depthwise_conv_s8_opt": 1800, "arm_convolve_s8": 900}
+
+    def sources(self, assignment: Assignment) -> dict[str, int]:
+        chosen = set(enumerate(assignment))
+        found = {
+            source: self._sizes.get(source, 400)
+            for source, users in self._parts.users.items()
+            if not chosen.isdisjoint(users)
+        }
+        own = self._parts.own
+        return {**found, **{o.source: 100 + 50 * o.variants[assignment[o.site]] for o in own}}
+
+    def sample(self, assignment: Assignment) -> SizeSample:
+        parts = self.sources(assignment)
+        return SizeSample(assignment, {"code_bytes": 1000.0 + sum(parts.values())}, parts)
+
+
+def _code_task(conversion: Conversion) -> tuple[SearchTask, _Code]:
     task = SearchTask(space_of(conversion, knobs=["kernel"]), budget={"code_bytes": 6000.0})
-    sizes = {"arm_depthwise_conv_s8_opt": 1800.0, "arm_convolve_s8": 900.0}
-
-    def code(assignment: Assignment) -> float:
-        entries = set()
-        for site, index in zip(task.sites, assignment, strict=True):
-            operator = next(o for o in conversion.report.operators if o.id == site.operator_id)
-            value = site.alternatives[index][0]
-            entries |= {a.entry for a in operator.alternatives["kernel"] if a.value == value}
-        return 1000.0 + sum(sizes.get(entry, 400.0) for entry in entries)
-
-    return task, code
+    return task, _Code(task)
 
 
 def _draws(task: SearchTask, count: int) -> list[Assignment]:
@@ -112,20 +122,58 @@ def _draws(task: SearchTask, count: int) -> list[Assignment]:
     return [tuple(chance.randrange(2) for _ in task.sites) for _ in range(count)]
 
 
-def test_code_of_an_entry_is_paid_once(digits_model: Path) -> None:
+def _built(task: SearchTask, samples: list[SizeSample]) -> BuiltSizes:
+    built = task.footprint.built_sizes()
+    for sample in samples:
+        task.footprint.note(sample, built)
+    return built
+
+
+def test_code_of_a_source_is_paid_once(digits_model: Path) -> None:
     task, code = _code_task(converted(digits_model))
     draws = _draws(task, 24)
-    samples = [SizeSample(draw, {"code_bytes": code(draw)}) for draw in draws]
-    (limit,) = task.footprint.limits(samples)
+    # Two builds have every value of every operator, so that these tell every plan.
+    some = [tuple(0 for _ in task.sites), tuple(1 for _ in task.sites)]
+    (limit, *_) = task.footprint.limits(_built(task, [code.sample(item) for item in some]))
     for draw in draws:
-        assert limit.of(draw) - limit.most == pytest.approx(code(draw) - 6000.0, abs=1.0)
+        size = code.sample(draw).sizes["code_bytes"]
+        assert limit.of(draw) - limit.most == pytest.approx(size - 6000.0, abs=1e-6)
 
 
 @pytest.mark.parametrize("builds", [1, 2, 4, 24])
 def test_sure_limits_leave_out_no_plan_that_fits(digits_model: Path, builds: int) -> None:
     task, code = _code_task(converted(digits_model))
     draws = _draws(task, 24)
-    samples = [SizeSample(draw, {"code_bytes": code(draw)}) for draw in draws[:builds]]
-    for limit in task.footprint.limits(samples, surely=True):
-        for draw in draws:
-            assert limit.of(draw) - limit.most <= code(draw) - 6000.0 + 1.0
+    built = _built(task, [code.sample(draw) for draw in draws[:builds]])
+    for draw in draws:
+        if code.sample(draw).sizes["code_bytes"] <= 6000.0:
+            assert holds(task.footprint.limits(built, surely=True), draw)
+
+
+def test_code_that_was_too_large_is_left_out_wherever_tensors_lie(auto: Conversion) -> None:
+    space = space_of(auto, knobs=["kernel", "constants"])
+    task = SearchTask(space, budget={"code_bytes": 100.0})
+    code = _Code(task)
+    first = assignment_of(task.sites, space.baseline)
+    built = _built(task, [code.sample(first)])
+    moved = {
+        d.name: d.choices[-1] if d.knob == "constants" else d.baseline for d in space.dimensions
+    }
+    other = assignment_of(task.sites, moved)
+    assert other != first
+    (limit,) = built.too_large("code_bytes", 100.0)
+    assert not holds([limit], first)
+    assert not holds([limit], other)
+    assert built.too_large("code_bytes", 1e6) == []
+
+
+def test_the_sources_of_the_compiler_are_those_of_the_image(auto: Conversion) -> None:
+    """The parts of the space name the files that the module really has."""
+    task = SearchTask(space_of(auto, knobs=["kernel", "code_specialization"]))
+    parts = task.footprint.code_parts
+    files = {Path(file.path).stem for file in auto.module.files if file.path.endswith(".c")}
+    assert {item.source for item in parts.own} <= files
+    baseline = set(enumerate(assignment_of(task.sites, task.space.baseline)))
+    needed = {source for source, users in parts.users.items() if not users.isdisjoint(baseline)}
+    assert needed <= files
+    assert not (set(parts.users) - needed) & files

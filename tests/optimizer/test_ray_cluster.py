@@ -7,22 +7,18 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from double_runner import PriceList
+from price_campaign import run, trials_of
 from ray.cluster_utils import Cluster
 from synthetic_campaign import SilentProgress
 
-from optimizer.campaign import run_campaign
-from optimizer.config import CampaignConfig
 from optimizer.errors import CampaignError
 from optimizer.progress import CampaignState
 from optimizer.ray_executor import SLOT
 from results.evidence import read_evidence
-from results.ledger import LEDGER_NAME, read_ledger
-from results.records import TrialRecord
-from results.summary import CampaignSummary
+from results.ledger import LEDGER_NAME
 
 NODE = {"num_cpus": 1, "num_gpus": 0, "object_store_memory": 80 * 1024 * 1024}
 
@@ -38,27 +34,6 @@ def cluster() -> Iterator[Cluster]:
         started.wait_for_nodes()
         yield started
         started.shutdown()
-
-
-def run(
-    model: Path, out: Path, prices: PriceList, progress: SilentProgress, **ray: Any
-) -> CampaignSummary:
-    tree = {
-        "convert": {"model": {"path": str(model)}},
-        "space": {"knobs": ["kernel"]},
-        "search": {"sampler": "brute_force", "trials": 100},
-        "ray": ray,
-        "measurement_cache": False,
-        "out": str(out),
-    }
-    return run_campaign(
-        CampaignConfig.model_validate(tree), progress=progress, runner_factory=prices
-    )
-
-
-def trials_of(ledger: Path) -> list[TrialRecord]:
-    content = read_ledger(ledger)
-    return [entry for entry in content[1] if isinstance(entry, TrialRecord)] if content else []
 
 
 class _LosesANode(SilentProgress):
