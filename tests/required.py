@@ -33,8 +33,13 @@ def tflite_micro_runtime() -> Any:
     return runtime
 
 
-def litert_interpreter(model: bytes) -> Any:
-    """Gives LiteRT's reference interpreter for a model: the oracle of what TFLite Micro lacks, without delegates."""
+def litert_interpreter(model: bytes, *, reference_kernels: bool = False) -> Any:
+    """Gives LiteRT's interpreter for a model, without delegates: a second oracle, and the first of what TFLite Micro lacks.
+
+    Args:
+        model: The file.
+        reference_kernels: Whether the plain reference kernels run instead of the optimized ones.
+    """
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
         pytest.skip("LiteRT's package is set up for Linux on x86-64")
     try:
@@ -44,5 +49,8 @@ def litert_interpreter(model: bytes) -> Any:
         )
     except ImportError:
         missing("ai-edge-litert is not installed")
-    resolver = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    if reference_kernels:
+        resolver = OpResolverType.BUILTIN_REF
+    else:
+        resolver = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
     return Interpreter(model_content=model, experimental_op_resolver_type=resolver)
