@@ -30,8 +30,8 @@ PLATFORMS: Final = ("host", "apollo4p_evb", "apollo510_evb")
 """Without extensions, with DSP, and with MVE and FP16."""
 REAL: Final = (-4.0, 4.0)
 """Float inputs, small enough for float16."""
-STEPS: Final = {"uint8": 128, "int32": 0, "int64": 0}
-"""Zero points of the types that QUANTIZE and CAST also take."""
+STEPS: Final = {"uint8": 128, "int32": 0}
+"""Zero points of the other types that QUANTIZE reads."""
 
 
 @dataclass(frozen=True)
@@ -547,12 +547,12 @@ def function(m: Maker, op_type: str) -> int:
     return m.op(op_type, [x], m.shape_of(x), own if alike else m.quantization(), options)
 
 
-def requantize(m: Maker, op_type: str) -> int:
+def requantize(m: Maker, op_type: str, x: int | None = None) -> int:
     """QUANTIZE: to int8 or int16, from floats or from a type that is quantized too."""
+    if x is not None:
+        return m.op(op_type, [x], m.shape_of(x), m.quantization(), ("QuantizeOptions", {}))
     own, types = m.quantization(), ("int8", "int16")
-    if m.is_real:
-        own["dtype"], types = "float32", ("int8", "int16")
-    elif m.dtype in ("uint8", "int32"):
+    if m.dtype in ("uint8", "int32"):
         own = {"dtype": m.dtype, "scale": 0.02, "zero_point": STEPS[m.dtype]}
         types = ("int8",)
     x = m.given(m.shape(), **own)
@@ -585,7 +585,8 @@ def pad(m: Maker, op_type: str, x: int | None = None) -> int:
     inputs = [x, m.numbers(amounts)]
     if op_type == "PAD":
         return m.op(op_type, inputs, shape, m.like(x), ("PadOptions", {}))
-    value = m.values((1,), **m.like(x))
+    # A fill of eight bytes is refused unless it is one byte repeated.
+    value = m.values((1,), (-1, 0) if m.dtype == "int64" else None, **m.like(x))
     return m.op(op_type, [*inputs, value], shape, m.like(x), ("PadV2Options", {}))
 
 
@@ -1016,15 +1017,44 @@ def operators(draw: Callable[[Any], Any], op_type: str, dtype: str) -> Case:
     return m.case(f"{op_type} {dtype}", made if isinstance(made, list) else [made])
 
 
+def padded(m: Maker, _: str, x: int) -> int:
+    """Pads rows and columns, and then adds a layer that could pad itself."""
+    n, h, w, c = m.shape_of(x)
+    (top, bottom), (left, right) = ((m.between(0, 2), m.between(0, 2)) for _ in "hw")
+    amounts = m.numbers([[0, 0], [top, bottom], [left, right], [0, 0]])
+    shape = (n, h + top + bottom, w + left + right, c)
+    y = m.op("PAD", [x, amounts], shape, m.like(x), ("PadOptions", {}))
+    layer = m.pick(IMAGES)
+    return int(MAKERS[layer](m, layer, y))  # type: ignore[arg-type]
+
+
+def same(m: Maker, _: str, x: int) -> int:
+    """Reshapes to the same shape."""
+    shape = m.shape_of(x)
+    return m.op("RESHAPE", [x, m.numbers(shape)], shape, m.like(x), ("ReshapeOptions", {}))
+
+
+def island(m: Maker, _: str, x: int) -> int:
+    """Clamps as floats and goes back."""
+    shape, real = m.shape_of(x), {"dtype": "float32"}
+    y = m.op("DEQUANTIZE", [x], shape, real, ("DequantizeOptions", {}))
+    y = m.op("RELU6", [y], shape, real)
+    return m.op("QUANTIZE", [y], shape, m.quantization(), ("QuantizeOptions", {}))
+
+
 IMAGES: Final = ("CONV_2D", "DEPTHWISE_CONV_2D", "MAX_POOL_2D", "AVERAGE_POOL_2D")
-ANYWHERE: Final = ("RELU", "RELU6", "PAD", "STRIDED_SLICE", "TRANSPOSE", "RESHAPE", "LEAKY_RELU")
 PAIRS: Final = ("ADD", "MUL", "SUB", "MAXIMUM", "CONCATENATION")
-LAST: Final = ("FULLY_CONNECTED", "SOFTMAX", "MEAN")
+STEPS_OF_GRAPHS: Final[dict[str, Callable[..., int | list[int]]]] = {
+    **{op_type: MAKERS[op_type] for op_type in ("RELU", "RELU6", "PAD", "STRIDED_SLICE")},
+    **{op_type: MAKERS[op_type] for op_type in ("TRANSPOSE", "RESHAPE", "LEAKY_RELU")},
+    "same": same,
+}
+"""What can follow anything."""
 
 
 @st.composite
 def graphs(draw: Callable[[Any], Any], dtype: str) -> Case:
-    """Draws a network of two to six operators that read any tensor made before, so that it branches and joins.
+    """Draws a network of two to six steps that read any tensor made before, so that it branches and joins.
 
     Args:
         draw: From Hypothesis.
@@ -1036,22 +1066,27 @@ def graphs(draw: Callable[[Any], Any], dtype: str) -> Case:
         made.append(_step(m, made))
     read = {i for operator in m.model.operators for i in operator.inputs}
     outputs = [tensor for tensor in made if tensor not in read]
-    if m.flag() and len(made) > 2 and made[1] not in outputs:
+    if m.flag() and made[1] not in outputs:
         outputs.append(made[1])  # read inside, and an output too
     return m.case(f"graph {dtype}", outputs)
 
 
 def _step(m: Maker, made: Sequence[int]) -> int:
-    """Adds an operator that reads one or two of the tensors."""
+    """Adds a step that reads one or two of the tensors."""
     x = m.pick(made[::-1])
-    joined = [t for t in made if m.shape_of(t) == m.shape_of(x)]
-    is_image = len(m.shape_of(x)) == 4
-    kinds = [*(IMAGES if is_image else ()), *ANYWHERE, *PAIRS]
+    kinds = dict(STEPS_OF_GRAPHS)
+    if len(m.shape_of(x)) == 4:
+        kinds |= {op_type: MAKERS[op_type] for op_type in IMAGES} | {"padded": padded}
     if len(m.shape_of(x)) == 2:
-        kinds += [kind for kind in LAST if kind != "SOFTMAX" or not m.is_real]
-    op_type = m.pick(kinds)
-    if op_type not in PAIRS:
-        return MAKERS[op_type](m, op_type, x)  # type: ignore[return-value]
-    alike = [t for t in joined if m.like(t) == m.like(x)]
-    pool_of = alike if op_type in ("MAXIMUM", "CONCATENATION") else joined
-    return MAKERS[op_type](m, op_type, x, m.pick(pool_of[::-1]))  # type: ignore[return-value]
+        kinds |= {"FULLY_CONNECTED": fully_connected, "MEAN": reduction}
+    if m.is_quantized:
+        kinds |= {"QUANTIZE": requantize, "island": island}
+        if len(m.shape_of(x)) == 2:  # large sums of floats differ by more than SOFTMAX lets pass
+            kinds["SOFTMAX"] = softmax
+    kind = m.pick([*kinds, *PAIRS])
+    if kind not in PAIRS:
+        return kinds[kind](m, kind, x)  # type: ignore[return-value]
+    others = [t for t in made if m.shape_of(t) == m.shape_of(x)]
+    if kind in ("MAXIMUM", "CONCATENATION"):
+        others = [t for t in others if m.like(t) == m.like(x)]
+    return MAKERS[kind](m, kind, x, m.pick(others[::-1]))  # type: ignore[return-value]

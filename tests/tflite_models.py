@@ -26,6 +26,7 @@ DTYPES = {
     "int32": tflite.TensorType.INT32,
     "int64": tflite.TensorType.INT64,
     "uint8": tflite.TensorType.UINT8,
+    "uint32": tflite.TensorType.UINT32,
     "bool": tflite.TensorType.BOOL,
     "float16": tflite.TensorType.FLOAT16,
     "float32": tflite.TensorType.FLOAT32,
