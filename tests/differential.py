@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from host_kernels import compiler, kernel_objects
-from host_module import STRICT
+from host_kernels import STRICT, compiler, kernel_objects
 from random_operators import Case
 from required import litert_interpreter, tflite_micro_runtime
 
@@ -100,7 +99,7 @@ LITERT_LACKS: Final = _pairs(
 )
 """Operators and types that LiteRT does not run."""
 ONCE_ROUNDED: Final = frozenset(
-    {"ABS", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "LEAKY_RELU", "MUL", "PRELU", "RELU", "SOFTMAX"}
+    {"ABS", "DIV", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "LEAKY_RELU", "MUL", "PRELU", "RELU", "SOFTMAX"}
 )  # fmt: skip
 """Operators of whose integers LiteRT may be one step off."""
 OTHERWISE_IN_LITERT: Final[frozenset[str]] = frozenset({"RSQRT int16", "SUM int8", "SUM int16"})
@@ -230,11 +229,22 @@ class Programs:
         for position, conversion in built.items():
             sources = self._written(root, conversion)
             parts.append(_part(position, conversion, sources))
-            needed |= {f"kernels/src/{name}" for name in conversion.module.kernel_sources if name.endswith(".c")}
+            needed |= {
+                f"kernels/src/{name}"
+                for name in conversion.module.kernel_sources
+                if name.endswith(".c")
+            }
         self._compile_kernels(sorted(needed - set(self._objects)))
         (root / "all.c").write_text("\n".join([_HEAD, *parts, _main(list(built))]))
         subprocess.run([compiler(), *_FLAGS, "-c", "all.c"], cwd=root, check=True)
-        command = [compiler(), *STRICT, "all.o", *(str(self._objects[name]) for name in sorted(needed)), "-o", "program"]
+        command = [
+            compiler(),
+            *STRICT,
+            "all.o",
+            *(str(self._objects[name]) for name in sorted(needed)),
+            "-o",
+            "program",
+        ]
         subprocess.run(command, cwd=root, check=True)
         return root / "program"
 

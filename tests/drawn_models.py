@@ -9,6 +9,7 @@ test of one model at a time, which shrinks it. The same seed draws the same mode
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -40,35 +41,45 @@ PAIRS: Final = tuple(pair for pair in supported() if pair not in EXCLUDED)
 GRAPHS: Final = ("int8", "int16", "float32", "float16")
 
 
-def strategies(count: int) -> list[tuple[st.SearchStrategy[Case], int]]:
-    """Gives what to draw and how many of each, about a number in all; every operator and type at least once."""
+Kind = tuple[str, str]
+"""Operator and element type, or ``graph`` and element type."""
+
+
+def strategy_of(kind: Kind) -> st.SearchStrategy[Case]:
+    """Gives what draws models of a kind."""
+    return graphs(kind[1]) if kind[0] == "graph" else operators(*kind)
+
+
+def kinds(count: int) -> list[tuple[Kind, int]]:
+    """Gives all kinds and how many models of each make about a number in all; at least one of every kind."""
     rounds = max(1, round(count * 0.8 / len(PAIRS)))
     networks = max(1, round(count * 0.2 / len(GRAPHS)))
     return [
-        *((operators(*pair), rounds) for pair in PAIRS),
-        *((graphs(dtype), networks) for dtype in GRAPHS),
+        *((pair, rounds) for pair in PAIRS),
+        *((("graph", dtype), networks) for dtype in GRAPHS),
     ]
 
 
-def drawn(strategy: st.SearchStrategy[Case], count: int) -> list[Case]:
+@cache
+def drawn(kind: Kind, count: int) -> tuple[Case, ...]:
     """Draws different models; the simplest one, which always comes first, is left out.
 
     Args:
-        strategy: From which.
+        kind: Of which kind.
         count: How many; fewer where there are not as many.
     """
     cases: list[Case] = []
-    _hypothesis_test(strategy, count + 1, cases.append, (Phase.generate,))()
-    return cases[1:] if len(cases) > 1 else cases
+    _hypothesis_test(strategy_of(kind), count + 1, cases.append, (Phase.generate,))()
+    return tuple(cases[1:] if len(cases) > 1 else cases)
 
 
 def smallest_failure(
-    strategy: st.SearchStrategy[Case], count: int, reason_of: Callable[[Case], str]
+    kind: Kind, count: int, reason_of: Callable[[Case], str]
 ) -> tuple[Case, str] | None:
     """Finds the simplest model that fails.
 
     Args:
-        strategy: From which.
+        kind: Of which kind.
         count: As in :func:`drawn`: the same models are tried first.
         reason_of: Says why a model fails; empty where it passes.
 
@@ -88,7 +99,7 @@ def smallest_failure(
         passed.add(case.data)
 
     try:
-        _hypothesis_test(strategy, count + 1, check, (Phase.generate, Phase.shrink))()
+        _hypothesis_test(strategy_of(kind), count + 1, check, (Phase.generate, Phase.shrink))()
     except AssertionError:
         return failed[-1]  # Hypothesis runs the simplest one last
     return None

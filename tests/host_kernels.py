@@ -18,8 +18,11 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from host_module import STRICT
-
+STRICT: Final = (
+    "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined",
+    "-fno-sanitize-recover=all",
+)  # fmt: skip
+"""Flags of everything that is compiled for the host."""
 _INCLUDE: Final = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
@@ -46,17 +49,19 @@ def kernel_objects(sources: Sequence[Path]) -> list[Path]:
     folder = Path(tempfile.gettempdir()) / f"helia-host-kernels-{os.getuid()}"
     folder.mkdir(exist_ok=True)
     objects = [folder / f"{source.stem}-{_digest(source)}.o" for source in sources]
-    missing = [pair for pair in zip(sources, objects, strict=True) if not pair[1].exists()]
-    if missing:
-        _compile([source for source, _ in missing], [target for _, target in missing], folder)
+    missing = {o: s for o, s in zip(objects, sources, strict=True) if not o.exists()}
+    while missing:  # in rounds, where modules have different kernels of one name
+        together = {source.stem: (source, target) for target, source in missing.items()}
+        _compile(list(together.values()), folder)
+        missing = {o: s for o, s in missing.items() if not o.exists()}
     return objects
 
 
-def _compile(sources: Sequence[Path], targets: Sequence[Path], folder: Path) -> None:
+def _compile(pairs: Sequence[tuple[Path, Path]], folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        command = [compiler(), *STRICT, "-c", *(str(path.resolve()) for path in sources)]
+        command = [compiler(), *STRICT, "-c", *(str(source.resolve()) for source, _ in pairs)]
         subprocess.run(command, cwd=scratch, check=True)
-        for source, target in zip(sources, targets, strict=True):
+        for source, target in pairs:
             (Path(scratch) / f"{source.stem}.o").replace(target)  # whole or not at all
 
 

@@ -3,19 +3,14 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from host_kernels import STRICT, compiler, kernel_objects
 
 from helia_aot.api import Conversion, write_module
-
-STRICT = (
-    "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined",
-    "-fno-sanitize-recover=all",
-)  # fmt: skip
 
 HOST_PROGRAM = """
 #include "{p}_model.h"
@@ -55,11 +50,10 @@ def build_module(conversion: Conversion, folder: Path) -> Path:
     module = write_module(conversion, folder / conversion.module.name)
     main = folder / "main.c"
     main.write_text(HOST_PROGRAM.format(p=conversion.module.prefix))
-    sources = sorted(module.glob("src/*.c")) + sorted(module.glob("kernels/src/*.c"))
-    compiler = shutil.which("cc")
-    assert compiler, "a host C compiler is needed"
+    sources = [*sorted(module.glob("src/*.c")), main]
+    objects = kernel_objects(sorted(module.glob("kernels/src/*.c")))
     program = folder / "program"
-    command = [compiler, *STRICT, f"-I{module}/includes-api", *map(str, sources), str(main)]
+    command = [compiler(), *STRICT, f"-I{module}/includes-api", *map(str, [*sources, *objects])]
     subprocess.run([*command, "-o", str(program)], check=True)
     return program
 

@@ -3,17 +3,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from host_module import STRICT
+from host_kernels import STRICT, compiler, kernel_objects
 
 from helia_aot.api import Conversion, convert, write_module
 from helia_aot.config.convert import ConvertConfig
@@ -58,35 +54,11 @@ def run_application(
     source.write_text(main)
     sources = [path for module in modules for path in sorted(module.glob("src/*.c"))]
     includes = [f"-I{module}/includes-api" for module in modules]
-    command = [_compiler(), *STRICT, *flags, *includes, str(source), *map(str, sources)]
-    kernels = [str(_kernels(module)) for module in modules]
-    subprocess.run([*command, *kernels, "-o", str(program)], check=True)
+    command = [compiler(), *STRICT, *flags, *includes, str(source), *map(str, sources)]
+    kernels = [path for module in modules for path in sorted(module.glob("kernels/src/*.c"))]
+    objects = dict.fromkeys(kernel_objects(kernels))  # modules may share kernels
+    subprocess.run([*command, *map(str, objects), "-o", str(program)], check=True)
     return subprocess.run([str(program)], cwd=folder, capture_output=True, check=False)
-
-
-def _compiler() -> str:
-    compiler = shutil.which("cc")
-    assert compiler, "a host C compiler is needed"
-    return compiler
-
-
-def _kernels(module: Path) -> Path:
-    """Gives the module's kernels as a library, which is built once for the same sources."""
-    digest = hashlib.sha256(" ".join(STRICT).encode())
-    for path in sorted((module / "kernels").rglob("*.[ch]")):
-        digest.update(path.name.encode() + path.read_bytes())
-    folder = Path(tempfile.gettempdir()) / f"helia-module-tests-{os.getuid()}"
-    library = folder / f"{digest.hexdigest()[:24]}.a"
-    if library.exists():
-        return library
-    folder.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        sources = map(str, sorted(module.glob("kernels/src/*.c")))
-        subprocess.run([_compiler(), *STRICT, "-c", *sources], cwd=scratch, check=True)
-        objects = sorted(path.name for path in Path(scratch).glob("*.o"))
-        subprocess.run(["ar", "rcs", "kernels.a", *objects], cwd=scratch, check=True)
-        (Path(scratch) / "kernels.a").replace(library)  # whole or not at all
-    return library
 
 
 def check(condition: str, code: int) -> str:

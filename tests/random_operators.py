@@ -80,7 +80,9 @@ class Case:
 
     def __repr__(self) -> str:
         """Gives the model in words, one operator a line."""
-        lines = [f"{self.name}, precision {self.precision}, platform {self.platform}, inputs from seed {self.seed}:"]
+        lines = [
+            f"{self.name}, precision {self.precision}, platform {self.platform}, inputs from seed {self.seed}:"
+        ]
         for x, (low, high) in zip(self.inputs, self.limits, strict=True):
             lines.append(f"  input  {self._tensor(x)} from {low:g} to {high:g}")
         for operator in self.model.operators:
@@ -256,7 +258,9 @@ class Maker:
         """Adds int32 constants."""
         return self.model.constant(np.array(values, np.int32))
 
-    def values(self, shape: Sequence[int], limits: tuple[float, float] | None = None, **q: Any) -> int:
+    def values(
+        self, shape: Sequence[int], limits: tuple[float, float] | None = None, **q: Any
+    ) -> int:
         """Adds a constant of activations."""
         wanted = Tensor(tuple(shape), q["dtype"], "", (), (), 0, None)
         data = _array(self.rng, wanted, limits or _range(q["dtype"]))
@@ -631,10 +635,9 @@ def split(m: Maker, op_type: str) -> list[int]:
     shape = list(m.shape())
     axis = m.between(0, len(shape) - 1)
     place = m.numbers(m.pick((axis, axis - len(shape))))
-    if op_type == "SPLIT":
-        sizes = [shape[axis]] * m.between(1, 3)
-    else:
-        sizes = [m.between(1, 4) for _ in range(m.between(1, 3))]
+    sizes = [shape[axis]] * m.between(1, 3)
+    if op_type == "SPLIT_V":
+        sizes = [m.between(1, 4) for _ in sizes]
     x = m.given([*shape[:axis], sum(sizes), *shape[axis + 1 :]])
     parts = [
         m.model.tensor([*shape[:axis], size, *shape[axis + 1 :]], **m.like(x)) for size in sizes
@@ -745,7 +748,9 @@ def reduction(m: Maker, op_type: str, x: int | None = None) -> int:
     axes = sorted(m.permutation(len(source))[: m.between(1, len(source))])
     keep = m.flag()
     shape = [1 if i in axes else s for i, s in enumerate(source) if keep or i not in axes]
-    own = m.like(x) if op_type.startswith("REDUCE") else m.quantization(8 if op_type == "SUM" else 1)
+    own = (
+        m.like(x) if op_type.startswith("REDUCE") else m.quantization(8 if op_type == "SUM" else 1)
+    )
     return m.op(op_type, [x, m.numbers(axes)], shape, own, ("ReducerOptions", {"KeepDims": keep}))
 
 

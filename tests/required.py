@@ -49,8 +49,6 @@ def litert_interpreter(model: bytes, *, reference_kernels: bool = False) -> Any:
         )
     except ImportError:
         missing("ai-edge-litert is not installed")
-    if reference_kernels:
-        resolver = OpResolverType.BUILTIN_REF
-    else:
-        resolver = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    plain, fast = OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    resolver = plain if reference_kernels else fast
     return Interpreter(model_content=model, experimental_op_resolver_type=resolver)
