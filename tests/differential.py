@@ -110,7 +110,8 @@ NOT_IN_REFERENCE_KERNELS: Final = frozenset({"CEIL", "ELU", "ROUND"})
 
 def micro_outputs(case: Case) -> list[list[np.ndarray]]:
     """Gives what TFLite Micro computes for each sample, one after the other."""
-    interpreter = tflite_micro_runtime().Interpreter.from_bytes(case.data, arena_size=1 << 23)
+    data = case.plain if "TFLite Micro" in case.refused_by else case.data
+    interpreter = tflite_micro_runtime().Interpreter.from_bytes(data, arena_size=1 << 23)
     runs = []
     for sample in case.samples:
         for position, array in enumerate(sample):
@@ -137,7 +138,7 @@ def litert_outputs(case: Case) -> list[list[np.ndarray]]:
 
 def litert_steps(case: Case) -> int | None:
     """Gives how many steps LiteRT's integers may be away; None where LiteRT has nothing to say."""
-    if case.name in LITERT_LACKS | OTHERWISE_IN_LITERT:
+    if case.name in LITERT_LACKS | OTHERWISE_IN_LITERT or "LiteRT" in case.refused_by:
         return None
     convolutions = [o for o in case.model.operators if o.op_type == "CONV_2D"]
     if any(len(o.inputs) < 3 for o in convolutions):
@@ -160,11 +161,12 @@ class Programs:
         (folder / "kernels").mkdir()
         self._objects: dict[str, Path] = {}
 
-    def failures(self, cases: Sequence[Case]) -> dict[int, str]:
+    def failures(self, cases: Sequence[Case], names: Sequence[str] = ()) -> dict[int, str]:
         """Compares every model with its references.
 
         Args:
             cases: The models.
+            names: Names of the files; by default one that fits.
 
         Returns:
             Why a model fails, by its position; models that pass are left out.
@@ -172,8 +174,9 @@ class Programs:
         found: dict[int, str] = {}
         built: dict[int, Conversion] = {}
         for position, case in enumerate(cases):
+            name = names[position] if names else f"m{position}.tflite"
             try:
-                built[position] = self._converted(case, f"m{position}")
+                built[position] = self._converted(case, f"m{position}", self._folder / name)
             except HeliaError as error:
                 found[position] = f"refused: {error}"
             except Exception:
@@ -189,8 +192,7 @@ class Programs:
         """Says why one model fails; empty where it passes."""
         return self.failures([case]).get(0, "")
 
-    def _converted(self, case: Case, name: str) -> Conversion:
-        path = self._folder / f"{name}.tflite"
+    def _converted(self, case: Case, name: str, path: Path) -> Conversion:
         path.write_bytes(case.data)
         config = {
             "model": {"path": path, "precision": case.precision},

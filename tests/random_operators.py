@@ -47,6 +47,9 @@ class Case:
         outputs: Its output tensors.
         limits: Lowest and highest stored value of each input.
         seed: Of the inputs.
+        file: The model as it is written, where it is not what :attr:`model` writes.
+        refused_by: Interpreters that do not take this form of file, though they have the operators. TFLite Micro runs
+            :attr:`plain` then, which says the same; LiteRT is left out.
     """
 
     name: str
@@ -57,10 +60,17 @@ class Case:
     outputs: tuple[int, ...]
     limits: tuple[tuple[float, float], ...]
     seed: int
+    file: bytes | None = None
+    refused_by: tuple[str, ...] = ()
 
     @cached_property
     def data(self) -> bytes:
         """The file."""
+        return self.file or self.plain
+
+    @cached_property
+    def plain(self) -> bytes:
+        """The file as :attr:`model` writes it."""
         return self.model.build(inputs=self.inputs, outputs=self.outputs)
 
     @cached_property

@@ -52,3 +52,14 @@ def litert_interpreter(model: bytes, *, reference_kernels: bool = False) -> Any:
     plain, fast = OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
     resolver = plain if reference_kernels else fast
     return Interpreter(model_content=model, experimental_op_resolver_type=resolver)
+
+
+def litert_schema() -> Any:
+    """Gives the classes that LiteRT's package generates from the schema of ``.tflite`` files."""
+    if (sys.platform, platform.machine()) != ("linux", "x86_64"):
+        pytest.skip("LiteRT's package is set up for Linux on x86-64")
+    try:
+        from ai_edge_litert import schema_py_generated
+    except ImportError:
+        missing("ai-edge-litert is not installed")
+    return schema_py_generated

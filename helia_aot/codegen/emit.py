@@ -244,7 +244,7 @@ def _bytes_text(data: bytes) -> str:
 
 
 def _is_float_kernel(entry: str) -> bool:
-    """Whether the header of the float kernels declares an entry; conversions between float32 and integers are elsewhere."""
+    """Whether the header of the float kernels has an entry; that of integers has what is between float32 and them."""
     return entry.endswith(("_f32", "_f16")) or "_f16_" in entry
 
 
