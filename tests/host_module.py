@@ -3,23 +3,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import re
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from host_kernels import STRICT, compiler, kernel_objects
 
 from helia_aot.api import Conversion, write_module
-
-STRICT = (
-    "-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined",
-    "-fno-sanitize-recover=all",
-)  # fmt: skip
 
 HOST_PROGRAM = """
 #include "{p}_model.h"
@@ -59,49 +50,12 @@ def build_module(conversion: Conversion, folder: Path) -> Path:
     module = write_module(conversion, folder / conversion.module.name)
     main = folder / "main.c"
     main.write_text(HOST_PROGRAM.format(p=conversion.module.prefix))
-    command = [host_compiler(), *STRICT, f"-I{module}/includes-api"]
-    sources = map(str, sorted(module.glob("src/*.c")))
-    kernels = map(str, kernel_objects(module))
+    sources = [*sorted(module.glob("src/*.c")), main]
+    objects = kernel_objects(sorted(module.glob("kernels/src/*.c")))
     program = folder / "program"
-    subprocess.run([*command, *sources, *kernels, str(main), "-o", str(program)], check=True)
+    command = [compiler(), *STRICT, f"-I{module}/includes-api", *map(str, [*sources, *objects])]
+    subprocess.run([*command, "-o", str(program)], check=True)
     return program
-
-
-def host_compiler() -> str:
-    """Gives the host's C compiler."""
-    compiler = shutil.which("cc")
-    assert compiler, "a host C compiler is needed"
-    return compiler
-
-
-def kernel_objects(module: Path) -> list[Path]:
-    """Gives the kernels of a written module, each compiled once for the same text and prefix."""
-    folder = Path(tempfile.gettempdir()) / f"helia-module-tests-{os.getuid()}"
-    folder.mkdir(exist_ok=True)
-    objects = []
-    for source in sorted(module.glob("kernels/src/*.c")):
-        digest = hashlib.sha256("\0".join(STRICT).encode())
-        for path in _with_includes(source):
-            digest.update(path.name.encode() + path.read_bytes())
-        unit = folder / f"{digest.hexdigest()[:32]}.o"
-        if not unit.exists():
-            partial = unit.with_suffix(f".{os.getpid()}")
-            command = [host_compiler(), *STRICT, "-c", str(source), "-o", str(partial)]
-            subprocess.run(command, check=True)
-            partial.replace(unit)  # whole or not at all
-        objects.append(unit)
-    return objects
-
-
-def _with_includes(source: Path) -> list[Path]:
-    """Gives a source and every file of the module that it includes, directly or not."""
-    found = [source.resolve()]
-    for path in found:  # grows on the way
-        for name in re.findall(r'^ *# *include "(.+)"', path.read_text(), re.MULTILINE):
-            included = (path.parent / name).resolve()
-            if included not in found and included.is_file():
-                found.append(included)
-    return found
 
 
 def run_program(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from host_module import STRICT, host_compiler, kernel_objects
+from host_kernels import STRICT, compiler, kernel_objects
 
 from helia_aot.api import Conversion, convert, write_module
 from helia_aot.config.convert import ConvertConfig
@@ -54,9 +54,10 @@ def run_application(
     source.write_text(main)
     sources = [path for module in modules for path in sorted(module.glob("src/*.c"))]
     includes = [f"-I{module}/includes-api" for module in modules]
-    command = [host_compiler(), *STRICT, *flags, *includes, str(source), *map(str, sources)]
-    kernels = [str(unit) for module in modules for unit in kernel_objects(module)]
-    subprocess.run([*command, *kernels, "-o", str(program)], check=True)
+    command = [compiler(), *STRICT, *flags, *includes, str(source), *map(str, sources)]
+    kernels = [path for module in modules for path in sorted(module.glob("kernels/src/*.c"))]
+    objects = dict.fromkeys(kernel_objects(kernels))  # modules may share kernels
+    subprocess.run([*command, *map(str, objects), "-o", str(program)], check=True)
     return subprocess.run([str(program)], cwd=folder, capture_output=True, check=False)
 
 

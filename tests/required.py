@@ -33,8 +33,13 @@ def tflite_micro_runtime() -> Any:
     return runtime
 
 
-def litert_interpreter(model: bytes) -> Any:
-    """Gives LiteRT's reference interpreter for a model: the oracle of what TFLite Micro lacks, without delegates."""
+def litert_interpreter(model: bytes, *, reference_kernels: bool = False) -> Any:
+    """Gives LiteRT's interpreter for a model, without delegates: a second oracle, and the first of what TFLite Micro lacks.
+
+    Args:
+        model: The file.
+        reference_kernels: Whether the plain reference kernels run instead of the optimized ones.
+    """
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
         pytest.skip("LiteRT's package is set up for Linux on x86-64")
     try:
@@ -44,5 +49,17 @@ def litert_interpreter(model: bytes) -> Any:
         )
     except ImportError:
         missing("ai-edge-litert is not installed")
-    resolver = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    plain, fast = OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    resolver = plain if reference_kernels else fast
     return Interpreter(model_content=model, experimental_op_resolver_type=resolver)
+
+
+def litert_schema() -> Any:
+    """Gives the classes that LiteRT's package generates from the schema of ``.tflite`` files."""
+    if (sys.platform, platform.machine()) != ("linux", "x86_64"):
+        pytest.skip("LiteRT's package is set up for Linux on x86-64")
+    try:
+        from ai_edge_litert import schema_py_generated
+    except ImportError:
+        missing("ai-edge-litert is not installed")
+    return schema_py_generated

@@ -13,7 +13,7 @@ returns the index of its output tensor. The bytes are a function of the calls al
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import flatbuffers
@@ -26,10 +26,14 @@ DTYPES = {
     "int32": tflite.TensorType.INT32,
     "int64": tflite.TensorType.INT64,
     "uint8": tflite.TensorType.UINT8,
+    "uint32": tflite.TensorType.UINT32,
     "bool": tflite.TensorType.BOOL,
     "float16": tflite.TensorType.FLOAT16,
     "float32": tflite.TensorType.FLOAT32,
+    "resource": tflite.TensorType.RESOURCE,
 }
+VERSIONS = {"BROADCAST_TO": 2}
+"""Versions of operators that have no first one; all others are written as version 1."""
 PADDINGS = {"same": tflite.Padding.SAME, "valid": tflite.Padding.VALID}
 ACTIVATIONS = {
     "none": tflite.ActivationFunctionType.NONE,
@@ -118,6 +122,11 @@ class ModelBuilder:
     ) -> None:
         """Adds an operator, e.g. ``CONV_2D``; -1 is an absent input."""
         self.operators.append(Operator(op_type, tuple(inputs), tuple(outputs), options))
+
+    def copy(self, tensor: Tensor, *, name: str) -> int:
+        """Adds a tensor of another model under a new name."""
+        self.tensors.append(replace(tensor, name=name))
+        return len(self.tensors) - 1
 
     def constant(self, data: np.ndarray, **fields: Any) -> int:
         """Adds a constant tensor."""
@@ -340,8 +349,21 @@ class _Writer:
         if operator.options is not None:
             table_name, options = operator.options
             fields["BuiltinOptionsType"] = getattr(tflite.BuiltinOptions, table_name)
-            fields["BuiltinOptions"] = self.table(table_name, **options)
+            written = {
+                field: self.fb.CreateString(value) if isinstance(value, str) else value
+                for field, value in options.items()
+            }
+            fields["BuiltinOptions"] = self.table(table_name, **written)
         return self.table("Operator", **fields)
+
+    def opcode(self, op_type: str) -> int:
+        code = getattr(tflite.BuiltinOperator, op_type)
+        return self.table(
+            "OperatorCode",
+            DeprecatedBuiltinCode=min(code, 127),
+            BuiltinCode=code,
+            Version=VERSIONS.get(op_type, 1),
+        )
 
     def buffers(self) -> tuple[int, list[int]]:
         """Buffer 0 is the empty one of all tensors without data."""
@@ -365,15 +387,7 @@ class _Writer:
         operators = self.offsets(
             [self.operator(o, op_types.index(o.op_type)) for o in self.model.operators]
         )
-        codes = [getattr(tflite.BuiltinOperator, op_type) for op_type in op_types]
-        opcodes = self.offsets(
-            [
-                self.table(
-                    "OperatorCode", DeprecatedBuiltinCode=min(c, 127), BuiltinCode=c, Version=1
-                )
-                for c in codes
-            ]
-        )
+        opcodes = self.offsets([self.opcode(op_type) for op_type in op_types])
         subgraph = self.table(
             "SubGraph",
             Name=self.fb.CreateString(self.model.subgraph_name),

@@ -243,6 +243,11 @@ def _bytes_text(data: bytes) -> str:
     )
 
 
+def _is_float_kernel(entry: str) -> bool:
+    """Whether the header of the float kernels has an entry; that of integers has what is between float32 and them."""
+    return entry.endswith(("_f32", "_f16")) or "_f16_" in entry
+
+
 def _kernel_files(kernel_prefix: str, sources: Sequence[str]) -> list[EmittedFile]:
     # All symbols of the library, not of these sources alone: the kernels then see the same text whatever the plan, and
     # their objects stay cached from one trial of a search to the next.
@@ -321,7 +326,7 @@ def _view(
         "dialect": spec.dialect,
         "library": LIBRARY_NAMES[spec.dialect],
         "LIBRARY": spec.dialect.replace("-", "_").upper(),
-        "float_kernels": any((op.entry or "").endswith(("_f32", "_f16")) for op in spec.operators),
+        "float_kernels": any(_is_float_kernel(op.entry or "") for op in spec.operators),
         "kernel_prefix": spec.kernel_prefix,
         "floor": spec.kernel_floor,
         "floor_number": _floor_number(spec.kernel_floor),

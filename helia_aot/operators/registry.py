@@ -47,6 +47,11 @@ DIRECT_ENTRIES: Final = frozenset(
 _MOST_FACTS: Final = 5
 """Operator types that one error explains."""
 
+_LISTS: Final = frozenset(
+    {("RESHAPE", 1), *((op_type, 1) for op_type in ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN"))}
+)
+"""Inputs that are lists of sizes or axes, which can be empty: the shape of a scalar, a sum along no axis."""
+
 STATEFUL: Final = frozenset(
     {"ASSIGN_VARIABLE", "READ_VARIABLE", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
 )
@@ -65,12 +70,7 @@ def check_supported(graph: Graph, model_name: str) -> None:
         for position, operator in enumerate(graph.operators)
         for reason in _reasons(graph, position, order)
     ]
-    computed = {output for operator in graph.operators for output in operator.outputs}
-    problems += [
-        Problem(f"output {position} of the model", "no operator computes it")
-        for position, tensor_id in enumerate(graph.outputs)
-        if tensor_id not in computed and tensor_id not in graph.inputs
-    ]
+    problems += _ends_problems(graph)
     if problems:
         count = len({problem.where for problem in problems})
         raise UnsupportedModelError(
@@ -78,6 +78,21 @@ def check_supported(graph: Graph, model_name: str) -> None:
             problems,
             next_step=_nearest(graph, problems),
         )
+
+
+def _ends_problems(graph: Graph) -> list[Problem]:
+    """Lists what is wrong with the inputs and outputs of the model; C has no arrays without elements for them."""
+    parts = (("input", graph.inputs), ("output", graph.outputs), ("operator", graph.operators))
+    problems = [Problem("the model", f"it has no {part}") for part, there in parts if not there]
+    computed = {output for operator in graph.operators for output in operator.outputs}
+    for role, ids in (("input", graph.inputs), ("output", graph.outputs)):
+        for position, tensor_id in enumerate(ids):
+            where = f"{role} {position} of the model"
+            if graph.tensor(tensor_id).is_constant:
+                problems.append(Problem(where, "it is a constant of the file"))
+            elif tensor_id not in computed and tensor_id not in graph.inputs:
+                problems.append(Problem(where, "no operator computes it"))
+    return problems
 
 
 def _nearest(graph: Graph, problems: Sequence[Problem]) -> str:
@@ -173,8 +188,9 @@ def _graph_reasons(graph: Graph, position: int, order: Mapping[str, list[int]]) 
             if tensor_id is None:
                 continue
             tensor = graph.tensor(tensor_id)
-            if any(size < 1 for size in tensor.shape):
-                reasons.append(f"{role} {place} has the shape {list(tensor.shape)}, not static")
+            reason = _shape_reason(tensor, operator.op_type, place if role == "input" else None)
+            if reason:
+                reasons.append(f"{role} {place} has the shape {list(tensor.shape)}, {reason}")
             if role == "input":
                 reason = _source_reason(graph, position, tensor, order)
             else:
@@ -182,6 +198,15 @@ def _graph_reasons(graph: Graph, position: int, order: Mapping[str, list[int]]) 
             if reason:
                 reasons.append(f"{role} {place} (tensor {tensor_id}) {reason}")
     return reasons
+
+
+def _shape_reason(tensor: Tensor, op_type: str, place: int | None) -> str:
+    """Gives why no operator takes a shape; empty for a shape that one can take."""
+    if any(size < 0 for size in tensor.shape):
+        return "not static"
+    if 0 in tensor.shape and not (tensor.is_constant and (op_type, place) in _LISTS):
+        return "which has no elements"
+    return ""
 
 
 def _source_reason(

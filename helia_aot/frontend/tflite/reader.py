@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -42,6 +43,8 @@ _DAMAGE: Final = (
     KeyError,
     AttributeError,
 )
+# Offsets below this say that a buffer's bytes are in its table.
+_FIRST_OUTSIDE: Final = 2
 _DTYPES: Final = {
     code: DType(name.lower())
     for name, code in vars(tflite.TensorType).items()
@@ -123,6 +126,7 @@ class _Reader:
 
     def __init__(self, name: str, data: bytes) -> None:
         self._name = name
+        self._data = data
         self._model = tflite.Model.GetRootAs(data, 0)
         self._problems: list[Problem] = []
 
@@ -162,6 +166,7 @@ class _Reader:
             for i in range(subgraph.OperatorsLength())
         )
         inputs = self._ids([subgraph.Inputs(i) for i in range(subgraph.InputsLength())], tensors)
+        tensors |= _empty_constants(tensors, operators, inputs)
         outputs = self._ids([subgraph.Outputs(i) for i in range(subgraph.OutputsLength())], tensors)
         return Graph(
             subgraph=index,
@@ -178,6 +183,10 @@ class _Reader:
     def _tensor(self, raw: Any, index: int) -> Tensor:
         shape = tuple(int(raw.Shape(i)) for i in range(raw.ShapeLength()))
         dtype = _DTYPES.get(raw.Type())
+        if raw.Sparsity() is not None:
+            self._problem(
+                f"tensor {index}", "it is stored sparsely, which is not supported; export it dense"
+            )
         if dtype is None:
             self._problem(f"tensor {index}", f"unknown element type code {raw.Type()}")
             dtype = DType.VARIANT
@@ -240,10 +249,9 @@ class _Reader:
         if not 0 <= number < self._model.BuffersLength():
             self._problem(f"tensor {index}", f"buffer {number} does not exist")
             return None
-        buffer = self._model.Buffers(number)
-        if buffer.DataLength() == 0:
+        data = self._payload(self._model.Buffers(number), number)
+        if data is None:
             return None
-        data = buffer.DataAsNumpy()
         elements = math.prod(shape)
         if not dtype.is_numeric and dtype is not DType.INT4:
             return data
@@ -258,6 +266,21 @@ class _Reader:
             return _int4_values(data, elements).reshape(shape)
         values = np.frombuffer(data.tobytes(), dtype=dtype.numpy.newbyteorder("<")).reshape(shape)
         return values.astype(dtype.numpy, copy=False)
+
+    def _payload(self, buffer: Any, number: int) -> Any:
+        """Gives a buffer's bytes, which lie in its table or, in files of more than 2 GB, behind the flatbuffer."""
+        if buffer.DataLength():
+            return buffer.DataAsNumpy()
+        start, size = buffer.Offset(), buffer.Size()
+        if start < _FIRST_OUTSIDE or size == 0:
+            return None
+        if start + size > len(self._data):
+            self._problem(
+                f"buffer {number}",
+                f"{size} bytes from byte {start} on are not in the file of {len(self._data)} bytes",
+            )
+            return None
+        return np.frombuffer(self._data, np.uint8, size, start)
 
     def _operator(self, raw: Any, index: int, tensors: dict[str, Tensor]) -> Operator:
         code = self._model.OperatorCodes(raw.OpcodeIndex())
@@ -288,6 +311,22 @@ class _Reader:
                 continue
             ids.append(str(index))
         return tuple(ids)
+
+
+def _empty_constants(
+    tensors: Mapping[str, Tensor], operators: Sequence[Operator], inputs: Sequence[str | None]
+) -> dict[str, Tensor]:
+    """Gives the tensors of no elements that nothing computes as constants, e.g. the shape of a scalar."""
+    made = {*inputs, *(output for operator in operators for output in operator.outputs)}
+    return {
+        tensor.id: replace(tensor, data=np.zeros(tensor.shape, tensor.dtype.numpy))
+        for tensor in tensors.values()
+        if 0 in tensor.shape
+        and min(tensor.shape) >= 0
+        and tensor.dtype.is_numeric
+        and tensor.data is None
+        and tensor.id not in made
+    }
 
 
 def _int4_values(data: Any, elements: int) -> Any:
