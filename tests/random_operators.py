@@ -509,6 +509,7 @@ FIXED: Final[dict[tuple[str, str], tuple[float, int]]] = {
     ("SOFTMAX", "int8"): (1 / 256, -128),
     ("SOFTMAX", "int16"): (1 / 32768, 0),
     ("LOG_SOFTMAX", "int8"): (1 / 16, 127),
+    ("L2_NORMALIZATION", "int8"): (1 / 128, 0),
 }
 """Scales and zero points of outputs that TFLite fixes."""
 
@@ -786,6 +787,38 @@ def blocks(m: Maker, op_type: str) -> int:
     return m.op(op_type, [x], large, m.like(x), ("DepthToSpaceOptions", options))
 
 
+def space_batch(m: Maker, op_type: str) -> int:
+    n, *places, c = m.image() if m.flag() else m.image()[1:]
+    block = [m.between(1, 3) for _ in places]
+    whole = [size * b for size, b in zip(places, block, strict=True)]
+    margins = []
+    for size in whole:
+        before = m.between(0, min(2, size - 1))
+        margins.append((before, m.between(0, min(2, size - 1 - before))))
+    inner = [size - sum(ends) for size, ends in zip(whole, margins, strict=True)]
+    large, small = (n, *inner, c), (n * int(np.prod(block)), *places, c)
+    constants = [m.numbers(block), m.numbers(margins)]
+    if op_type == "BATCH_TO_SPACE_ND":
+        x = m.given(small)
+        return m.op(op_type, [x, *constants], large, m.like(x), ("BatchToSpaceNDOptions", {}))
+    x = m.given(large)
+    return m.op(op_type, [x, *constants], small, m.like(x), ("SpaceToBatchNDOptions", {}))
+
+
+def reverse(m: Maker, op_type: str) -> int:
+    x = m.given(m.shape())
+    rank = len(m.shape_of(x))
+    first = m.between(0, rank - 1)
+    axes = range(first, m.between(first, rank - 1) + 1)  # TFLite takes neighbours alone
+    inputs = [x, m.numbers(list(axes))]
+    return m.op(op_type, inputs, m.shape_of(x), m.like(x), ("ReverseV2Options", {}))
+
+
+def l2_normalization(m: Maker, op_type: str) -> int:
+    x = m.given(m.shape())
+    return m.op(op_type, [x], m.shape_of(x), _fixed(m, op_type), ("L2NormOptions", {}))
+
+
 def tile(m: Maker, op_type: str) -> int:
     x = m.given(m.shape())
     counts = [m.between(1, 3) for _ in m.shape_of(x)]
@@ -924,6 +957,7 @@ MAKERS: Final[dict[str, Callable[..., int | list[int]]]] = {
     "ASSIGN_VARIABLE": variable,
     "AVERAGE_POOL_2D": pool,
     "BATCH_MATMUL": batch_matmul,
+    "BATCH_TO_SPACE_ND": space_batch,
     "BROADCAST_TO": broadcast_to,
     "CAST": cast,
     "CEIL": function,
@@ -947,6 +981,7 @@ MAKERS: Final[dict[str, Callable[..., int | list[int]]]] = {
     "GREATER": comparison,
     "GREATER_EQUAL": comparison,
     "HARD_SWISH": hard_swish,
+    "L2_NORMALIZATION": l2_normalization,
     "LEAKY_RELU": leaky_relu,
     "LESS": comparison,
     "LESS_EQUAL": comparison,
@@ -978,6 +1013,7 @@ MAKERS: Final[dict[str, Callable[..., int | list[int]]]] = {
     "RESHAPE": reshaped,
     "RESIZE_BILINEAR": resize,
     "RESIZE_NEAREST_NEIGHBOR": resize,
+    "REVERSE_V2": reverse,
     "ROUND": function,
     "RSQRT": function,
     "SELECT": selection,
@@ -985,6 +1021,7 @@ MAKERS: Final[dict[str, Callable[..., int | list[int]]]] = {
     "SIN": function,
     "SLICE": slices,
     "SOFTMAX": softmax,
+    "SPACE_TO_BATCH_ND": space_batch,
     "SPACE_TO_DEPTH": blocks,
     "SPLIT": split,
     "SPLIT_V": split,

@@ -317,26 +317,24 @@ def movement(m: Layers) -> None:
 
 
 def space_batches(m: Layers) -> None:
-    """Zero point 0, because TFLite Micro pads with 0 whatever the zero point is."""
+    """Without padding, for which TFLite Micro takes whatever the memory held."""
     _, h, w, c = m.shape
-    plain = m.exact(m.shape, m.dtype, 0.03, 0)
-    m.op("QUANTIZE", [m.x], plain, ("QuantizeOptions", {}))
-    row = m.like(plain, (1, h * w, c))
-    m.op("RESHAPE", [plain, m.numbers([1, h * w, c])], row, ("ReshapeOptions", {}))
-    for source, block, margins in (
-        (plain, (2, 2), [[0, h % 2], [w % 2, 0]]),
-        (plain, (1, 3), [[2, 1], [1, 2 + -w % 3]]),
-        (row, (3,), [[-h * w % 3, 0]]),
+    row = m.like(m.x, (1, h * w, c))
+    m.op("RESHAPE", [m.x, m.numbers([1, h * w, c])], row, ("ReshapeOptions", {}))
+    for source, block, crops in (
+        (m.x, (h, 1), [[1, 0], [0, 2]]),
+        (m.x, (1, w), [[0, 0], [2, 1]]),
+        (row, (w,), [[3, 2]]),
     ):
         n, *extents, c = m.model.tensors[source].shape
-        places = [
-            (size + sum(ends)) // b for size, ends, b in zip(extents, margins, block, strict=True)
-        ]
-        cut = m.like(plain, (n * int(np.prod(block)), *places, c))
-        constants = [m.numbers(block), m.numbers(margins)]
-        m.op("SPACE_TO_BATCH_ND", [source, *constants], cut, ("SpaceToBatchNDOptions", {}))
-        whole = m.like(plain, (n, *extents, c))
-        m.op("BATCH_TO_SPACE_ND", [cut, *constants], whole, ("BatchToSpaceNDOptions", {}))
+        places = [size // b for size, b in zip(extents, block, strict=True)]
+        cut = m.like(m.x, (n * int(np.prod(block)), *places, c))
+        none = m.numbers([[0, 0]] * len(block))
+        inputs = [source, m.numbers(block), none]
+        m.op("SPACE_TO_BATCH_ND", inputs, cut, ("SpaceToBatchNDOptions", {}))
+        left = [size - sum(ends) for size, ends in zip(extents, crops, strict=True)]
+        inputs = [cut, m.numbers(block), m.numbers(crops)]
+        m.op("BATCH_TO_SPACE_ND", inputs, m.like(m.x, (n, *left, c)), ("BatchToSpaceNDOptions", {}))
 
 
 def reductions(m: Layers) -> None:

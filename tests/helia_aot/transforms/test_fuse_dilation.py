@@ -127,7 +127,7 @@ class Blocked:
 def check_outputs(
     data: bytes, conversion: Conversion, inputs: Sequence[np.ndarray], folder: Path
 ) -> None:
-    """Compares with LiteRT, because TFLite Micro pads with 0 whatever the zero point is."""
+    """Compares with LiteRT, because TFLite Micro pads with whatever the memory held."""
     interpreter = litert_interpreter(data)
     interpreter.allocate_tensors()
     for detail, array in zip(interpreter.get_input_details(), inputs, strict=True):
