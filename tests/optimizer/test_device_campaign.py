@@ -15,6 +15,7 @@ from tflite_models import ModelBuilder
 
 from optimizer.campaign import run_campaign
 from optimizer.config import CampaignConfig
+from optimizer.errors import CampaignError
 from optimizer.status import campaign_status
 from results.ledger import LEDGER_NAME, read_ledger
 from results.records import TrialRecord, board_baselines
@@ -109,3 +110,15 @@ def test_a_board_that_fails_half_the_time_changes_no_plan(
     for board in load_boards(bench.boards).values():
         assert BoardState(board.probe_id).holder() is None
         assert BoardState(board.probe_id).quarantine() is None
+
+
+@pytest.mark.usefixtures("shared_sessions")
+def test_a_campaign_refuses_boards_without_a_counter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Path
+) -> None:
+    """A virtual board counts nothing unless a test asks for ticks, and that must never look like a timing."""
+    bench = make_bench(tmp_path / "bench", monkeypatch, {"a": PLATFORM}, ticks=False)
+    with pytest.raises(CampaignError, match="counter stands still"):
+        run(model, bench.boards, tmp_path / "campaign", workers=0)
+    assert not any(record.measurement.status == "ok" for record in records(tmp_path / "campaign"))
+    assert not (tmp_path / "campaign" / "aot_plan.json").exists()

@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import REPOSITORY
-from random_operators import Maker
+from library_layers import Layers
 from required import tflite_micro_runtime
-from tflite_models import ModelBuilder
 
 from helia_aot.api import Conversion, convert
 from helia_aot.config.convert import ConvertConfig
@@ -27,12 +26,6 @@ from runners.simulator.simulator import SimulatorRunner
 pytestmark = pytest.mark.usefixtures("tools")
 KERNELS = REPOSITORY / "helia_aot" / "kernels"
 ONCE = MeasureSettings(warmups=0, per_operator=False)
-RANDOM = {
-    ("convolution", "int16"),
-    ("fully connected", "int16"),
-    ("fully connected", "int8"),
-    ("pool", "int16"),
-}
 QUESTIONS = [
     "arm_avgpool_s16",
     "arm_avgpool_s8",
@@ -48,8 +41,9 @@ QUESTIONS = [
 
 def a_model() -> bytes:
     """Two layers for each kind of buffer: those whose entry has a question, and those that are direct entries."""
-    model, random = ModelBuilder(), np.random.default_rng(7)
-    inputs, outputs = [], []
+    layers = Layers(seed=7)
+    model, random = layers.model, np.random.default_rng(7)
+    inputs, outputs = layers.inputs, layers.outputs
 
     def weights(*shape: int) -> np.ndarray:
         return random.integers(-127, 128, shape, dtype=np.int8)
@@ -83,16 +77,11 @@ def a_model() -> bytes:
             )
         )
     outputs.append(model.average_pool_2d(given(1, 4, 4, 5), kernel=(2, 2)))
-    wanted = set(RANDOM)
-    for number in range(1000):
-        kind = Maker(ModelBuilder(), number)
-        if (kind.kind, kind.dtype) in wanted:
-            wanted.remove((kind.kind, kind.dtype))
-            case = Maker(model, number)
-            inputs += case.inputs
-            outputs += case.outputs
-    assert not wanted
-    return model.build(inputs=inputs, outputs=outputs)
+    layers.add("fully connected")
+    layers.dtype = "int16"
+    for kind in ("convolution", "fully connected", "pool", "pool", "pool"):
+        layers.add(kind)
+    return layers.build()
 
 
 def conversion_of(folder: Path, platform: str, kernels: str, kernel: str = "auto") -> Conversion:
