@@ -188,6 +188,25 @@ EXTREMES = [
     for zero in (-128, 127)
 ]  # fmt: skip
 
+LARGE_3X3 = [
+    *variants(same, size=(17, 29), cin=5, kernel=(3, 3)),
+    *variants(same, size=(33, 27), cin=7, kernel=(3, 3), stride=(2, 2), activation=(-100, 90)),
+    *variants(valid, size=(40, 4), cin=6, kernel=(3, 3), input_zero_point=127),
+    *variants(ConvShape, size=(8, 9), cin=4, kernel=(3, 3), padding=(2, 2), output=(10, 11)),
+    *[
+        plain(same(size=(7, 6), cin=c, cout=1, kernel=(3, 3), extreme=True, seed=seed))
+        for c in (4, 9)
+        for seed in range(4)
+    ],
+]
+"""Enough outputs for DSP cores to take the layer apart into tiles, with some that do not fill their tile."""
+
+
+@each_target
+def test_large_3x3(target):
+    check(target, [f"{OPT}_3x3"], LARGE_3X3)
+    check(target, [DSP_3X3], [shape for shape in LARGE_3X3 if takes(DSP_3X3, shape)])
+
 
 @each_target
 def test_shapes_of_known_models(target):

@@ -135,8 +135,8 @@ static inline int16_t *pad_in_order(int32_t padding, int32_t count, int16_t *to)
 }
 
 /*
- * Widens a patch without dilation whose rows are no whole words, straight from the input and in its order. Its filters are copies: filled
- * up with zeros to whole words, the inner two bytes of each exchanged, so that they fall apart into pairs of neighbours.
+ * Widens a patch without dilation whose rows are no whole words, straight from the input and in its order. Its filters are copies:
+ * filled up with zeros to whole words, the inner two bytes of each exchanged, so that they fall apart into pairs of neighbours.
  */
 static HELIA_NN_COLD void patch_in_order(const int8_t *input,
                            const cmsis_nn_dims *input_dims,

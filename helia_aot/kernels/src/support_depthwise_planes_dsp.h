@@ -263,8 +263,7 @@ DEFINE_PLANE(sums_of_stride_2,
 
 /*
  * Outputs of a channel before the activation, from sums as sums_of_stride_1() leaves them. `row_bytes` lie between the outputs of a
- * column, `pixel_bytes` between columns. A right shift by 2 to 31 with rounding is a multiplication by 2^32 over its power, whose high
- * word is rounded and added to the output offset in one instruction.
+ * column, `pixel_bytes` between columns. Shifts as helia_nn_rounded_shift().
  */
 static HELIA_NN_APART void quick_outputs(const plane_channel *channel,
                                          int32_t offset,
@@ -277,7 +276,7 @@ static HELIA_NN_APART void quick_outputs(const plane_channel *channel,
                                          int32_t pixel_bytes)
 {
     const int32_t start = 2 * channel->start, multiplier = channel->multiplier;
-    const int32_t power = (int32_t)(UINT32_C(1) << (32 + channel->shift));
+    const int32_t power = helia_nn_shift_power(channel->shift);
     const int32_t two_rows = 2 * row_bytes, three_rows = 3 * row_bytes;
     /* What does not fit into registers. */
     int32_t threes = rows / 3, rest = rows % 3, next_column = pixel_bytes - rows * row_bytes, next_sums = 4 * (pitch - rows);

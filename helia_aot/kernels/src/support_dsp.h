@@ -145,6 +145,21 @@ static inline int32_t helia_nn_smmlar(int32_t a, int32_t b, int32_t sum)
     return high;
 }
 
+/* What helia_nn_rounded_shift() multiplies by to shift by `shift`, -31 to -2, that is to the right. */
+static inline int32_t helia_nn_shift_power(int32_t shift)
+{
+    return (int32_t)(UINT32_C(1) << (32 + shift));
+}
+
+/*
+ * Shifts to the right with rounding, halves away from zero, and adds `add`. A multiplication by 2^32 over the divisor leaves the result
+ * in the high word, which is rounded and added in the same instruction.
+ */
+static inline int32_t helia_nn_rounded_shift(int32_t value, int32_t power, int32_t add)
+{
+    return helia_nn_smmlar(value + (value >> 31), power, add);
+}
+
 /*
  * All but the last bit of a right shift by `shift_less_one` + 1 with rounding, halves away from zero: the caller's shift by one is
  * free in SSAT. `add` is 1, plus twice what is to be added to the result. |value| is at most 2^30.

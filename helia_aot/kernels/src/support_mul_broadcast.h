@@ -8,6 +8,10 @@
  */
 #include "support_broadcast.h"
 
+#if defined(HELIA_NN_DSP)
+#include "support_output_dsp.h"
+#endif
+
 typedef struct
 {
     int32_t offset1, offset2;
@@ -15,10 +19,39 @@ typedef struct
     int32_t activation_min, activation_max;
 } mul_params;
 
+#if defined(HELIA_NN_DSP)
+
+/* A run of bytes, whose products stay below 2^16; the shift is 2 to 31 to the right, see helia_nn_rounded_shift(). */
+static void multiply_bytes(const mul_params *params, const helia_nn_axis *axis, const int8_t *a, const int8_t *b, int8_t *output)
+{
+    const mul_params p = *params;
+    const int32_t power = helia_nn_shift_power(p.shift);
+    const int32_t step1 = axis->stride1 == 0 ? 0 : 1, step2 = axis->stride2 == 0 ? 0 : 1;
+    const cmsis_nn_activation activation = {p.activation_min, p.activation_max};
+#pragma GCC unroll 2
+    for (int32_t i = 0; i < axis->extent; i++)
+    {
+        const int32_t scaled = helia_nn_smmulr(2 * (*a + p.offset1) * (*b + p.offset2), p.multiplier);
+        output[i] = (int8_t)__ssat(helia_nn_rounded_shift(scaled, power, p.offset), 8);
+        a += step1;
+        b += step2;
+    }
+    helia_nn_activate(&activation, output, axis->extent);
+}
+
+#endif
+
 static void
 multiply_run(const void *params, const helia_nn_axis *axis, const void *input1, const void *input2, void *output)
 {
     const mul_params p = *(const mul_params *)params;
+#if defined(HELIA_NN_DSP)
+    if (sizeof(ELEMENT) == 1 && p.multiplier >= 0 && p.shift <= -2 && p.shift >= -31)
+    {
+        multiply_bytes(params, axis, input1, input2, output);
+        return;
+    }
+#endif
     const ELEMENT *a = input1;
     const ELEMENT *b = input2;
     ELEMENT *to = output;
