@@ -10,6 +10,7 @@ far this is off is known for each build, from the other builds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from helia_aot.optimization.knobs import MODEL_KNOBS
 from optimizer.additive import MIN_CHECKS, Builds, Observation, Residual, Site
@@ -32,6 +34,9 @@ NEAR: Final = 1.05
 
 FAR_WEIGHT: Final = 1.0 / 64.0
 """What a slower build counts: where they disagree, the sum must be right for fast plans."""
+
+CONFIDENCE: Final = 0.95
+"""How sure a bound is to hold, as far as errors of the sum are alike for all plans."""
 
 _RANK: Final = 1e-10
 """Smallest eigenvalue of the sums of products that is not taken as 0, relative to the largest one."""
@@ -295,7 +300,7 @@ class LinearModel:
                 return None
             expected += found
         measured = observation.cycles
-        return Residual(expected, measured, max(0.0, expected - measured))
+        return Residual(expected, measured, abs(measured - expected))
 
     def _error(self, number: int) -> float | None:
         found = self._residual(number)
@@ -303,17 +308,20 @@ class LinearModel:
 
     @cached_property
     def error_cycles(self) -> float | None:
-        """By how much a build was faster than the others predict, at most, in cycles of the fastest one.
+        """By how much a plan may be faster than the sum, in cycles of the fastest build.
 
-        Only such an error can make the bound wrong. It is relative to the build, and those near the
-        fastest one count, as soon as there are enough: a slow build says little about a fast plan. None
-        as long as too few builds can be checked by others.
+        It is the one-sided limit of Student's t distribution at :data:`CONFIDENCE` for the relative errors
+        of the builds near the fastest one, as soon as there are enough: a slow build says little about a
+        fast plan. Few builds so give a large error. None as long as too few can be checked by others.
         """
         errors = {number: self._error(number) for number in self.builds.checked}
         known = [error for error in errors.values() if error is not None]
         near = [e for number, e in errors.items() if e is not None and self._is_near[number]]
         counted = near if len(near) >= MIN_CHECKS else known
-        return max(counted) * self.builds.fastest_cycles if len(known) >= MIN_CHECKS else None
+        if len(counted) < MIN_CHECKS:
+            return None
+        spread = math.sqrt(sum(error**2 for error in counted) / len(counted))
+        return float(stdtrit(len(counted), CONFIDENCE)) * spread * self.builds.fastest_cycles
 
     def bound(
         self,
@@ -323,7 +331,7 @@ class LinearModel:
     ) -> float | None:
         """Gives the cycles below which, as far as the builds tell, no plan within limits can come.
 
-        It is the lowest sum less the largest error that the sum had for any build; an estimate.
+        It is the lowest sum less :attr:`error_cycles`; an estimate.
 
         Args:
             excluded: Choices that are known to be bad.
