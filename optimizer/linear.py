@@ -10,6 +10,7 @@ far this is off is known for each build, from the other builds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from helia_aot.optimization.knobs import MODEL_KNOBS
 from optimizer.additive import MIN_CHECKS, Builds, Observation, Residual, Site
@@ -26,6 +28,15 @@ from search_spaces.space import SearchSpace
 
 _IN_THE_SPAN: Final = 1e-6
 """Largest part of a build's row outside of those of the others for which they predict it."""
+
+NEAR: Final = 1.05
+"""Cycles of a build over those of the fastest so far, up to which it counts in full."""
+
+FAR_WEIGHT: Final = 1.0 / 64.0
+"""What a slower build counts: where they disagree, the sum must be right for fast plans."""
+
+CONFIDENCE: Final = 0.95
+"""How sure a bound is to hold, as far as errors of the sum are alike for all plans."""
 
 _RANK: Final = 1e-10
 """Smallest eigenvalue of the sums of products that is not taken as 0, relative to the largest one."""
@@ -81,13 +92,15 @@ class _Totals:
 
     def __init__(self, width: int) -> None:
         self.count = 0
+        self.weight = 0.0
         self.rows = np.zeros(width)
         self.cycles = 0.0
 
-    def add(self, row: NDArray[np.float64], cycles: float) -> None:
+    def add(self, row: NDArray[np.float64], cycles: float, weight: float) -> None:
         self.count += 1
-        self.rows += row
-        self.cycles += cycles
+        self.weight += weight
+        self.rows += weight * row
+        self.cycles += weight * cycles
 
 
 class _Fit:
@@ -104,21 +117,21 @@ class _Fit:
         self._gram = np.zeros((width, width))
         self._moments = np.zeros(width)
         self._totals: dict[int, _Totals] = {}
-        self._rows: list[NDArray[np.float64]] = []
+        self._rows: list[tuple[NDArray[np.float64], float]] = []
         self._solved: tuple[NDArray[np.float64], ...] | None = None
 
     def row(self, assignment: Assignment) -> NDArray[np.float64]:
         """Gives 1 for the constant, and for each effect whether an assignment has it."""
         return np.array([1.0, *(float(c.has_value[assignment[c.site]]) for c in self.columns)])
 
-    def add(self, assignment: Assignment, cycles: int) -> None:
+    def add(self, assignment: Assignment, cycles: int, weight: float) -> None:
         row = self.row(assignment)
-        self._rows.append(row)
-        self._gram += np.outer(row, row)
-        self._moments += row * cycles
+        self._rows.append((row, weight))
+        self._gram += weight * np.outer(row, row)
+        self._moments += weight * row * cycles
         if self.own is not None:
             own = assignment[self.own]
-            self._totals.setdefault(own, _Totals(len(row))).add(row, float(cycles))
+            self._totals.setdefault(own, _Totals(len(row))).add(row, float(cycles), weight)
         self._solved = None
 
     def _solution(self) -> tuple[NDArray[np.float64], ...]:
@@ -141,7 +154,7 @@ class _Fit:
         """What each measured alternative of the operator's site showed beyond its effects."""
         effects = self.effects
         return {
-            own: float(totals.cycles - totals.rows @ effects) / totals.count
+            own: float(totals.cycles - totals.rows @ effects) / totals.weight
             for own, totals in self._totals.items()
         }
 
@@ -153,12 +166,12 @@ class _Fit:
     def without(self, number: int, assignment: Assignment, cycles: int) -> float | None:
         """Gives what the other builds predict for one; None where they do not tell.
 
-        With h = x' (X'X)^+ x, leaving a build x with residual e out changes the effects by
-        -(X'X)^+ x e / (1 - h); where h is 1, the others do not tell.
+        With weights W and h = w x' (X'WX)^+ x, leaving a build x with residual e out changes the effects
+        by -(X'WX)^+ x w e / (1 - h); where h is 1, the others do not tell.
         """
         effects, inverse, _ = self._solution()
-        row = self._rows[number]
-        towards = inverse @ row
+        row, weight = self._rows[number]
+        towards = weight * (inverse @ row)
         left = 1.0 - float(row @ towards)
         if left <= _IN_THE_SPAN:
             return None
@@ -169,8 +182,8 @@ class _Fit:
         totals = self._totals[assignment[self.own]]
         if totals.count == 1:
             return found
-        others = totals.cycles - cycles - float((totals.rows - row) @ effects)
-        return found + others / (totals.count - 1)
+        others = totals.cycles - weight * cycles - float((totals.rows - weight * row) @ effects)
+        return found + others / (totals.weight - weight)
 
 
 class LinearModel:
@@ -198,6 +211,7 @@ class LinearModel:
         }
         self._seen: set[tuple[str, str]] = set()
         self._fits: dict[str, _Fit] = {}
+        self._is_near: list[bool] = []
         for observation in observations:
             self.add(observation)
 
@@ -213,8 +227,10 @@ class LinearModel:
             for site, chosen in zip(self.sites, assignment, strict=True)
             for name, value in zip(site.names, site.alternatives[chosen], strict=True)
         )
+        weight = 1.0 if observation.cycles <= NEAR * self.builds.fastest_cycles else FAR_WEIGHT
+        self._is_near.append(weight == 1.0)
         for operator, fit in self._fits.items():
-            fit.add(assignment, observation.operator_cycles[operator])
+            fit.add(assignment, observation.operator_cycles[operator], weight)
         for name in ("base", "_expected", "error_cycles"):
             self.__dict__.pop(name, None)
         self.builds.keep_the_worst(self._error)
@@ -292,15 +308,20 @@ class LinearModel:
 
     @cached_property
     def error_cycles(self) -> float | None:
-        """The largest relative error of the builds that are checked, in cycles of the fastest one.
+        """By how much a plan may be faster than the sum, in cycles of the fastest build.
 
-        Slow builds are off by more cycles, which says nothing about a fast plan. None as long as too
-        few builds can be checked by others.
+        It is the one-sided limit of Student's t distribution at :data:`CONFIDENCE` for the relative errors
+        of the builds near the fastest one, as soon as there are enough: a slow build says little about a
+        fast plan. Few builds so give a large error. None as long as too few can be checked by others.
         """
-        known = [
-            error for number in self.builds.checked if (error := self._error(number)) is not None
-        ]
-        return max(known) * self.builds.fastest_cycles if len(known) >= MIN_CHECKS else None
+        errors = {number: self._error(number) for number in self.builds.checked}
+        known = [error for error in errors.values() if error is not None]
+        near = [e for number, e in errors.items() if e is not None and self._is_near[number]]
+        counted = near if len(near) >= MIN_CHECKS else known
+        if len(counted) < MIN_CHECKS:
+            return None
+        spread = math.sqrt(sum(error**2 for error in counted) / len(counted))
+        return float(stdtrit(len(counted), CONFIDENCE)) * spread * self.builds.fastest_cycles
 
     def bound(
         self,
@@ -310,7 +331,7 @@ class LinearModel:
     ) -> float | None:
         """Gives the cycles below which, as far as the builds tell, no plan within limits can come.
 
-        It is the lowest sum less the largest error that the sum had for any build; an estimate.
+        It is the lowest sum less :attr:`error_cycles`; an estimate.
 
         Args:
             excluded: Choices that are known to be bad.

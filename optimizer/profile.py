@@ -219,6 +219,11 @@ class Profile:
         """Forgets the plans on their way; those that still are must be added again."""
         self._running.clear()
 
+    @property
+    def _count(self) -> int:
+        """How many plans are known or on their way."""
+        return len(self._known) + len(self._running)
+
     def _add_good(self, assignment: Assignment, outcome: Outcome) -> None:
         sizes = outcome.quantities
         self._is_counted = self._is_counted and bool(outcome.operator_cycles)
@@ -376,7 +381,7 @@ class Profile:
         best: tuple[tuple[int, int], Assignment] | None = None
         limits = [*self._room, *map(self._at_most_half, self._bad)]
         for draw in range(_POOL):
-            chance = np.random.default_rng([len(self._taken), draw])
+            chance = np.random.default_rng([self._count, draw])
             weights = chance.random(len(self._sites)) < 0.5 if draw else np.ones(len(self._sites))
             single = [
                 chance.random(len(item)) - 10.0 * weight * np.array(item, dtype=float)
@@ -446,7 +451,7 @@ class Profile:
         return cheapest(costs, limits=limits, excluded=excluded, taken=self._taken)
 
     def _changed_by_chance(self, costs: Costs, draw: int) -> Costs:
-        chance = np.random.default_rng([len(self._taken), draw])
+        chance = np.random.default_rng([self._count, draw])
         widest = max(float(np.ptp(item)) for item in costs.single) or 1.0
         strength = widest * 2.0 ** (draw - _DRAWS / 2)
         return Costs(

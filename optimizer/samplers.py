@@ -141,6 +141,16 @@ class KnownSpaceSampler(BaseSampler):
         """Prepares a proposal."""
         self._sampler.before_trial(study, trial)
 
+    def remember(self, study: Study, trial: FrozenTrial) -> None:
+        """Gives a trial that was proposed by another process what this sampler would have kept with it.
+
+        Args:
+            study: The study, with all trials before.
+            trial: The trial, which runs.
+        """
+        if isinstance(self._sampler, NSGAIISampler):
+            self._sampler.get_trial_generation(study, trial)
+
 
 SAMPLERS: Final = MappingProxyType(
     {

@@ -15,7 +15,7 @@ from optimizer import deadlines
 from optimizer.deadlines import LateError, deadline
 from optimizer.profile import ProfileSampler, trial_attributes
 from optimizer.quantities import CYCLES, OVERFLOW, excesses, quantity
-from optimizer.samplers import SAMPLERS, SamplerName, create_sampler
+from optimizer.samplers import SAMPLERS, KnownSpaceSampler, SamplerName, create_sampler
 from optimizer.task import SearchTask
 from optimizer.trial_window import WindowedStorage
 from results.records import Entry, RepeatRecord, TrialRecord, known_plans
@@ -213,8 +213,19 @@ class CampaignStudy:
             elif entry.ask is not None:
                 asked[entry.ask] = entry
         for number in sorted(asked):
-            self.add(asked[number].choices, asked[number].measurement)
+            self._replay(number, asked[number].choices, asked[number].measurement)
         return max(asked, default=-1) + 1
+
+    def _replay(self, number: int, choices: Mapping[str, str], measurement: Measurement) -> None:
+        """Adds a proposal of another process, as if it had been asked for here."""
+        sampler = create_sampler(self._sampler, task=self._task, seed=self._seed, ask=number)
+        if not isinstance(sampler, KnownSpaceSampler):
+            self.add(choices, measurement)
+            return
+        self.guess(choices)
+        trial = self._open[number] = self._study.ask(self._distributions)
+        sampler.remember(self._study, self._study.get_trials(deepcopy=False)[trial.number])
+        self.tell(number, measurement)
 
     @property
     def trials(self) -> list[FrozenTrial]:

@@ -111,3 +111,45 @@ def test_what_does_not_add_up_is_in_the_error(space: SearchSpace) -> None:
     bound = model.bound()
     assert bound is not None
     assert bound <= min(observed(space, point, twist=2500).cycles for point in every)
+
+
+def test_a_build_is_predicted_as_by_a_fit_of_the_others(space: SearchSpace) -> None:
+    """Leaving one out by formula, against doing it."""
+    sites = sites_of(space)
+    chance = np.random.default_rng(7)
+    every = points(space)
+    some = [every[i] for i in chance.choice(len(every), 26, replace=False)]
+    builds = [observed(space, point, twist=1500) for point in some]
+    builds.sort(
+        key=lambda item: item.cycles
+    )  # the first is the fastest, so weights do not depend on the rest
+    model = LinearModel(space, sites, builds)
+    compared = 0
+    for number in range(1, len(builds)):
+        others = LinearModel(space, sites, builds[:number] + builds[number + 1 :])
+        residual = model._residual(number)
+        assignment = assignment_of(sites, builds[number].choices)
+        if residual is None:
+            assert others.news(assignment) > 0
+            continue
+        compared += 1
+        assert residual.predicted == pytest.approx(others.predict(assignment), rel=1e-9)
+    assert compared > 10
+
+
+def test_a_slow_build_says_little_about_fast_plans(space: SearchSpace) -> None:
+    sites = sites_of(space)
+    builds = sorted(
+        (observed(space, point) for point in points(space)), key=lambda item: item.cycles
+    )
+    model = LinearModel(space, sites, builds[:40])
+    assert model.error_cycles == pytest.approx(0, abs=1e-6)
+    slow = builds[-1]
+    wrong = Observation(
+        slow.choices,
+        slow.cycles - 4000,
+        {**slow.operator_cycles, "0:pw1": slow.operator_cycles["0:pw1"] - 4000},
+    )
+    model.add(wrong)
+    assert model.error_cycles < 0.01 * builds[0].cycles
+    assert max(item.excess / item.measured for item in model.residuals()) > 0.02

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import optuna
 import pytest
 
-from optimizer.additive import sites_of
+from optimizer.additive import CHECKED, WORST, AdditiveModel, Observation, sites_of
 from optimizer.errors import CampaignError
 from optimizer.profile import Outcome, Profile, ProfileSampler
 from search_spaces.space import Dimension, SearchSpace
@@ -220,3 +220,37 @@ def test_the_sampler_serves_an_ordinary_study() -> None:
     study.optimize(objective, n_trials=4)
     assert study.best_value == min(sum(additive(space, point).values()) for point in every(space))
     assert math.isfinite(study.best_value)
+
+
+def test_plans_are_new_when_hundreds_of_the_cheapest_are_known() -> None:
+    space = space_of(*(2,) * 10)
+    profile = Profile(space, [ok(space.baseline, additive(space, space.baseline))])
+    seen = {tuple(space.baseline.values())}
+    for _ in range(400):
+        point = profile.next()
+        assert point is not None
+        assert tuple(point.values()) not in seen
+        seen.add(tuple(point.values()))
+        profile.add(ok(point, additive(space, point)))
+
+
+def test_a_small_space_is_built_to_its_last_plan() -> None:
+    space = space_of(2, 3, 2, 2)
+    outcomes, profile = build(space, lambda point: ok(point, additive(space, point)), 100)
+    assert len(outcomes) == space.size
+    assert profile.next() is None
+
+
+def test_the_errors_of_few_builds_are_looked_at_and_the_worst_is_among_them() -> None:
+    space = space_of(*(2,) * 12)
+    model = AdditiveModel(sites_of(space))
+    for number in range(300):
+        bits = f"{number * 2654435761 % 4096:012b}"
+        point = dict(zip(space.baseline, [f"v{bit}" for bit in bits], strict=True))
+        cycles = additive(space, point)
+        off = 40 if number == 60 else 0
+        model.add(Observation(point, sum(cycles.values()) + 50 + off, cycles))
+    assert len(model.builds.checked) <= CHECKED + WORST
+    assert 60 in model.builds.checked
+    assert model.error_cycles == pytest.approx(40)
+    assert max(item.excess for item in model.residuals()) == pytest.approx(40)
