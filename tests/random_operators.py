@@ -221,11 +221,11 @@ class Maker:
         rank = self.pick(ranks)
         return self.image()[4 - rank :] if rank <= 4 else (self.between(1, 3), *self.image())
 
-    def quantization(self, spread: float = 1.0) -> dict[str, Any]:
-        """Draws a quantization for the type of activations."""
+    def quantization(self, spread: float = 1.0, *, coarse: bool = True) -> dict[str, Any]:
+        """Draws a quantization for the type of activations, now and then one that is far too coarse or fine."""
         if not self.is_quantized:
             return {"dtype": self.dtype}
-        scale = self.between(10, 100) / 1000 * spread * self.pick(COARSENESS)
+        scale = self.between(10, 100) / 1000 * spread * (self.pick(COARSENESS) if coarse else 1)
         if self.dtype == "int16":
             return {"dtype": "int16", "scale": scale / 256, "zero_point": 0}
         return {"dtype": "int8", "scale": scale, "zero_point": self.between(-128, 127)}
@@ -457,7 +457,7 @@ def quotient(m: Maker, op_type: str) -> int:
         x = m.given(shape, **own)
         other = _other(m, shape, m.pick(((1, 90), (-90, -1))), **own)
     options = _fused("DivOptions", m.pick(CLAMPS)) if op_type == "DIV" else None
-    return m.op(op_type, [x, other], shape, m.quantization(2), options)
+    return m.op(op_type, [x, other], shape, m.quantization(2, coarse=False), options)
 
 
 def squared_difference(m: Maker, op_type: str) -> int:
@@ -829,8 +829,10 @@ def prelu(m: Maker, op_type: str) -> int:
 
 
 def hard_swish(m: Maker, op_type: str) -> int:
-    x = m.given(m.shape())
-    return m.op(op_type, [x], m.shape_of(x), m.quantization(), ("HardSwishOptions", {}))
+    """Of scales near each other: TFLite Micro shifts 16 bits by more than 15 for an output far coarser than the input."""
+    x = m.given(m.shape(), **m.quantization(coarse=False))
+    own = m.quantization(coarse=False)
+    return m.op(op_type, [x], m.shape_of(x), own, ("HardSwishOptions", {}))
 
 
 def batch_matmul(m: Maker, op_type: str) -> int:

@@ -25,7 +25,7 @@ from helia_aot.api import convert
 from helia_aot.config.convert import ConvertConfig
 from helia_aot.errors import BudgetError, HeliaError, ModelError, UnsupportedModelError
 
-CASES = 2000
+CASES = 1500
 
 
 def test_random_damage_is_an_error_or_converts(generated_cases: int | None, tmp_path: Path) -> None:
