@@ -474,12 +474,13 @@ def extremum(m: Maker, op_type: str, x: int | None = None, other: int | None = N
 
 
 def comparison(m: Maker, op_type: str) -> int:
-    """Compares numbers that are often equal."""
+    """Compares numbers that are often equal; scales from 1 on are refused."""
     limits: tuple[float, float] | None = None
     if m.dtype in ("int8", "int32"):
         limits = (-2, 2)
-    x = m.given(m.shape(), limits)
-    other = _other(m, m.shape_of(x), limits, **(m.like(x) if m.flag() else m.quantization()))
+    x = m.given(m.shape(), limits, **m.quantization(coarse=False))
+    own = m.like(x) if m.flag() else m.quantization(coarse=False)
+    other = _other(m, m.shape_of(x), limits, **own)
     return m.op(op_type, _pair(m, x, other), m.shape_of(x), {"dtype": "bool"})
 
 
