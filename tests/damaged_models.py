@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from drawn_models import PAIRS, drawn
 from tflite_models import DTYPES, ModelBuilder, Operator, Tensor
 
 from helia_aot.api import convert
@@ -101,12 +102,24 @@ def movement() -> Model:
 
 
 MODELS: Final = (layers, movement)
+BASES: Final = (*MODELS, *PAIRS)
+"""Models that are damaged: two networks, and one of every operator and type."""
+
+
+def model_of(base: int) -> Model:
+    """Gives a model that is whole, to be changed."""
+    if base < len(MODELS):
+        return MODELS[base]()
+    (case,) = drawn(PAIRS[base - len(MODELS)], 1)
+    model = ModelBuilder()
+    model.tensors, model.operators = list(case.model.tensors), list(case.model.operators)
+    return model, list(case.inputs), list(case.outputs)
 
 
 @cache
-def written(index: int) -> bytes:
+def written(base: int) -> bytes:
     """Gives the file of a model that is whole."""
-    model, inputs, outputs = MODELS[index]()
+    model, inputs, outputs = model_of(base)
     return model.build(inputs=inputs, outputs=outputs)
 
 
@@ -160,7 +173,7 @@ def _other_tensor(rng: np.random.Generator, tensor: Tensor) -> Tensor:
             return replace(
                 tensor, zero_point=(int(rng.choice([-129, 128, 2**40])),) * len(tensor.scale)
             )
-        case 6 if data is not None and tensor.dtype == "int32":
+        case 6 if data and tensor.dtype == "int32" and len(data) % 4 == 0:
             numbers = np.frombuffer(data, np.int32).copy()
             numbers[rng.integers(len(numbers))] = rng.choice(_WORDS)
             return replace(tensor, data=numbers.tobytes())
@@ -169,15 +182,26 @@ def _other_tensor(rng: np.random.Generator, tensor: Tensor) -> Tensor:
     return replace(tensor, is_variable=True)
 
 
+def _other_option(rng: np.random.Generator, value: Any) -> Any:
+    """Gives another value of the same type."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, str):
+        return str(rng.choice(["", "other"]))
+    if isinstance(value, float):
+        return float(rng.choice([0, -1, np.nan, np.inf]))
+    return int(rng.choice([0, 1, 2, 3, 100]))
+
+
 def _other_operator(rng: np.random.Generator, operator: Operator, tensors: int) -> Operator:
     """Changes one property of an operator into what it should not be: cycles, types, counts, options."""
     inputs, outputs = list(operator.inputs), list(operator.outputs)
     match int(rng.integers(5)):
-        case 0:
+        case 0 if inputs:
             inputs[int(rng.integers(len(inputs)))] = int(rng.integers(-1, tensors))
-        case 1:
+        case 1 if outputs:
             outputs[int(rng.integers(len(outputs)))] = int(rng.integers(tensors))
-        case 2:
+        case 2 if inputs:
             inputs = inputs[1:] if rng.integers(2) else [*inputs, inputs[0]]
         case 3:
             kinds = (
@@ -196,18 +220,14 @@ def _other_operator(rng: np.random.Generator, operator: Operator, tensors: int) 
         case 4 if operator.options and operator.options[1]:
             table, fields = operator.options
             field = str(rng.choice(list(fields)))
-            value = (
-                float(rng.choice([0, -1]))
-                if field == "Beta"
-                else int(rng.choice([0, 1, 2, 3, 100]))
-            )
+            value = _other_option(rng, fields[field])
             return replace(operator, options=(table, {**fields, field: value}))
     return replace(operator, inputs=tuple(inputs), outputs=tuple(outputs))
 
 
-def _edited(rng: np.random.Generator, index: int) -> bytes:
+def _edited(rng: np.random.Generator, base: int) -> bytes:
     """Writes a model of which one or two tensors or operators are wrong."""
-    model, inputs, outputs = MODELS[index]()
+    model, inputs, outputs = model_of(base)
     for _ in range(rng.integers(1, 3)):
         if rng.integers(3):
             position = int(rng.integers(len(model.tensors)))
@@ -226,10 +246,11 @@ _DAMAGES: Final[tuple[Callable[[np.random.Generator, bytearray], bytearray], ...
 
 def damaged(case: int) -> bytes:
     """Gives the file of a case."""
-    rng, index = np.random.default_rng(case), case % len(MODELS)
+    rng = np.random.default_rng(case)
+    base = case % len(MODELS) if rng.integers(2) else int(rng.integers(len(BASES)))
     if rng.integers(2):
-        return _edited(rng, index)
-    data = bytearray(written(index))
+        return _edited(rng, base)
+    data = bytearray(written(base))
     return bytes(_DAMAGES[int(rng.integers(len(_DAMAGES)))](rng, data))
 
 

@@ -28,6 +28,8 @@ ANY: Final = ("int8", "int16", "int32", "int64", "uint8", "bool", "float32", "fl
 """Types that stand for "any" of the page of operators: one byte, two, four and eight, and both kinds of floats."""
 PLATFORMS: Final = ("host", "apollo4p_evb", "apollo510_evb")
 """Without extensions, with DSP, and with MVE and FP16."""
+COARSENESS: Final = (1, 1, 1, 1, 0.02, 30)
+"""Most scales suit their operator, some saturate or leave one step of the output."""
 REAL: Final = (-4.0, 4.0)
 """Float inputs, small enough for float16."""
 STEPS: Final = {"uint8": 128, "int32": 0}
@@ -219,11 +221,11 @@ class Maker:
         rank = self.pick(ranks)
         return self.image()[4 - rank :] if rank <= 4 else (self.between(1, 3), *self.image())
 
-    def quantization(self, spread: float = 1.0) -> dict[str, Any]:
-        """Draws a quantization for the type of activations."""
+    def quantization(self, spread: float = 1.0, *, coarse: bool = True) -> dict[str, Any]:
+        """Draws a quantization for the type of activations, now and then one that is far too coarse or fine."""
         if not self.is_quantized:
             return {"dtype": self.dtype}
-        scale = self.between(10, 100) / 1000 * spread
+        scale = self.between(10, 100) / 1000 * spread * (self.pick(COARSENESS) if coarse else 1)
         if self.dtype == "int16":
             return {"dtype": "int16", "scale": scale / 256, "zero_point": 0}
         return {"dtype": "int8", "scale": scale, "zero_point": self.between(-128, 127)}
@@ -360,15 +362,17 @@ def depthwise(m: Maker, op_type: str, x: int | None = None) -> int:
 
 
 def fully_connected(m: Maker, op_type: str, x: int | None = None) -> int:
-    x = m.given((m.between(1, 3), m.between(1, 40))) if x is None else x
+    if x is None:
+        x = m.given((*m.shape((1, 2, 3)), m.between(1, 40)))
     shape = m.shape_of(x)
     channels = m.between(1, 20)
     per_channel = m.dtype == "int8" and m.flag()
     filters = m.weights((channels, shape[-1]), channels, 0 if per_channel else -1)
-    options = _fused("FullyConnectedOptions", m.pick(CLAMPS))
+    keeps = len(shape) > 2 and m.flag()
+    options = _fused("FullyConnectedOptions", m.pick(CLAMPS), KeepNumDims=keeps)
     inputs = [x, filters, *m.bias(x, filters, channels)]
-    rows = int(np.prod(shape[:-1]))
-    return m.op(op_type, inputs, (rows, channels), m.quantization(5), options)
+    rows = shape[:-1] if keeps else (int(np.prod(shape[:-1])),)
+    return m.op(op_type, inputs, (*rows, channels), m.quantization(5), options)
 
 
 def transpose_convolution(m: Maker, op_type: str) -> int:
@@ -453,7 +457,7 @@ def quotient(m: Maker, op_type: str) -> int:
         x = m.given(shape, **own)
         other = _other(m, shape, m.pick(((1, 90), (-90, -1))), **own)
     options = _fused("DivOptions", m.pick(CLAMPS)) if op_type == "DIV" else None
-    return m.op(op_type, [x, other], shape, m.quantization(2), options)
+    return m.op(op_type, [x, other], shape, m.quantization(2, coarse=False), options)
 
 
 def squared_difference(m: Maker, op_type: str) -> int:
@@ -470,12 +474,13 @@ def extremum(m: Maker, op_type: str, x: int | None = None, other: int | None = N
 
 
 def comparison(m: Maker, op_type: str) -> int:
-    """Compares numbers that are often equal."""
+    """Compares numbers that are often equal; scales from 1 on are refused."""
     limits: tuple[float, float] | None = None
     if m.dtype in ("int8", "int32"):
         limits = (-2, 2)
-    x = m.given(m.shape(), limits)
-    other = _other(m, m.shape_of(x), limits, **(m.like(x) if m.flag() else m.quantization()))
+    x = m.given(m.shape(), limits, **m.quantization(coarse=False))
+    own = m.like(x) if m.flag() else m.quantization(coarse=False)
+    other = _other(m, m.shape_of(x), limits, **own)
     return m.op(op_type, _pair(m, x, other), m.shape_of(x), {"dtype": "bool"})
 
 
@@ -528,7 +533,7 @@ def curve(m: Maker, op_type: str, x: int | None = None) -> int:
 
 def leaky_relu(m: Maker, op_type: str, x: int | None = None) -> int:
     x = m.given(m.shape()) if x is None else x
-    options = ("LeakyReluOptions", {"Alpha": m.pick((0.1, 0.3, 1.2))})
+    options = ("LeakyReluOptions", {"Alpha": m.pick((0.1, 0.3, 1.2, -0.5, 0.0))})
     return m.op(op_type, [x], m.shape_of(x), m.quantization(), options)
 
 
@@ -674,14 +679,28 @@ def slices(m: Maker, op_type: str, x: int | None = None) -> int:
         ]
         inputs = [x, m.numbers(begin), m.numbers(asked)]
         return m.op(op_type, inputs, sizes, m.like(x), ("SliceOptions", {}))
-    steps = [m.between(1, 3) for _ in source]
-    shape = [-(-(e - b) // s) for b, e, s in zip(begin, end, steps, strict=True)]
+    steps = [m.pick((1, 2, 3, -1, -2)) for _ in source]
+    shape = [-(-(e - b) // abs(s)) for b, e, s in zip(begin, end, steps, strict=True)]
+    masks = {"BeginMask": 0, "EndMask": 0, "ShrinkAxisMask": 0}
     shrunk = m.between(0, len(source) - 1) if m.flag() and len(source) > 1 else None
-    masks = {}
+    for axis, size in enumerate(source):
+        first, last = begin[axis], end[axis]
+        if axis == shrunk:
+            masks["ShrinkAxisMask"] = 1 << axis
+            steps[axis] = 1
+        elif (
+            steps[axis] < 0
+        ):  # from the last to the first; an end before the first element is beyond any number
+            begin[axis], end[axis] = last - 1, first - 1 if first else -size - 1
+        if m.flag() and axis != shrunk:
+            if begin[axis] == (0 if steps[axis] > 0 else size - 1):
+                masks["BeginMask"] |= 1 << axis
+            if end[axis] == (size if steps[axis] > 0 else -size - 1):
+                masks["EndMask"] |= 1 << axis
+        elif first > 0 and steps[axis] > 0 and m.flag():
+            begin[axis] -= size
     if shrunk is not None:
         del shape[shrunk]
-        steps[shrunk] = 1
-        masks = {"ShrinkAxisMask": 1 << shrunk}
     bounds = [m.numbers(v) for v in (begin, end, steps)]
     return m.op(op_type, [x, *bounds], shape, m.like(x), ("StridedSliceOptions", masks))
 
@@ -844,8 +863,10 @@ def prelu(m: Maker, op_type: str) -> int:
 
 
 def hard_swish(m: Maker, op_type: str) -> int:
-    x = m.given(m.shape())
-    return m.op(op_type, [x], m.shape_of(x), m.quantization(), ("HardSwishOptions", {}))
+    """Of scales near each other: TFLite Micro shifts 16 bits by more than 15 for an output far coarser than the input."""
+    x = m.given(m.shape(), **m.quantization(coarse=False))
+    own = m.quantization(coarse=False)
+    return m.op(op_type, [x], m.shape_of(x), own, ("HardSwishOptions", {}))
 
 
 def batch_matmul(m: Maker, op_type: str) -> int:

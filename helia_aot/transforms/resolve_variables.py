@@ -3,22 +3,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
 from helia_aot.ir.graph import Graph, Operator, Tensor
 
 _READ, _ASSIGN = "READ_VARIABLE", "ASSIGN_VARIABLE"
+_MOST_BYTES: Final = 2**31
+"""No memory of a Cortex-M holds a larger variable."""
 
 
 def resolve_variables(graph: Graph) -> Graph:
     """Gives a graph without VAR_HANDLE and CALL_ONCE, whose variable operators name variable tensors.
 
     The operator that touches a variable first gets the first value as another input: what the subgraph of CALL_ONCE
-    assigns, or zeros. Where that subgraph does anything else, or a variable's type stays unknown, the graph is left
-    as it is for the checks to report.
+    assigns, or zeros. Where that subgraph does anything else, or a variable's type stays unknown or has no zero, the
+    graph is left as it is for the checks to report.
     """
     if not any(operator.op_type == "VAR_HANDLE" for operator in graph.operators):
         return graph
@@ -95,9 +99,10 @@ def _variables(graph: Graph, handles: Mapping[str, str]) -> dict[str, Tensor] | 
         name = handles.get(operator.inputs[0] or "") if operator.inputs else None
         if name is None or name in variables or not _is_whole(operator):
             continue
-        value = graph.tensor(
-            (operator.outputs if operator.op_type == _READ else operator.inputs)[-1]
-        )
+        ends = operator.outputs if operator.op_type == _READ else operator.inputs
+        value = None if ends[-1] is None else graph.tensor(ends[-1])
+        if value is None or not _has_zeros(value):
+            return None
         variables[name] = Tensor(
             id=f"variable_{names.index(name)}",
             name=name,
@@ -108,6 +113,15 @@ def _variables(graph: Graph, handles: Mapping[str, str]) -> dict[str, Tensor] | 
         )
     used = {handles[i] for o in graph.operators for i in o.inputs if i is not None and i in handles}
     return variables if used <= set(variables) else None
+
+
+def _has_zeros(value: Tensor) -> bool:
+    """Whether a variable like a tensor can start from zeros: numbers in a shape that some memory holds."""
+    return (
+        value.dtype.is_numeric
+        and min(value.shape, default=1) > 0
+        and math.prod(value.shape) * value.dtype.size_bytes <= _MOST_BYTES
+    )
 
 
 def _is_whole(operator: Operator) -> bool:

@@ -34,7 +34,7 @@ CASES = 500
 BATCH = 100
 SHRUNK = 3
 """Failures that are made smaller; one takes a minute."""
-ON_THE_CORE = {"model": 100, "float16": 40}
+ON_THE_CORE = {"model": 60, "float16": 20}
 """Models that the simulated Cortex-M55 runs too, by precision."""
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -81,6 +82,12 @@ def _padding(code: int) -> Padding:
     return _PADDINGS[code]
 
 
+def _finite(what: str, number: float) -> float:
+    if not math.isfinite(number):
+        raise ValueError(f"{what} is {number}")
+    return float(number)
+
+
 def _positive(number: int, what: str) -> int:
     if number < 1:
         raise ValueError(f"{what} is {number}")
@@ -135,7 +142,7 @@ def _fully_connected(table: Any) -> FullyConnectedAttributes:
 
 
 def _softmax(table: Any) -> SoftmaxAttributes:
-    return SoftmaxAttributes(float(_options(tflite.SoftmaxOptions, table).Beta()))
+    return SoftmaxAttributes(_finite("beta", _options(tflite.SoftmaxOptions, table).Beta()))
 
 
 def _reshape(_table: Any) -> ReshapeAttributes:
@@ -154,7 +161,7 @@ def _binary(kind: Any) -> Callable[[Any], BinaryAttributes]:
 
 
 def _leaky_relu(table: Any) -> LeakyReluAttributes:
-    return LeakyReluAttributes(float(_options(tflite.LeakyReluOptions, table).Alpha()))
+    return LeakyReluAttributes(_finite("alpha", _options(tflite.LeakyReluOptions, table).Alpha()))
 
 
 def _gelu(table: Any) -> GeluAttributes:
@@ -237,8 +244,8 @@ def _lstm(table: Any) -> LstmAttributes:
     options = _options(tflite.UnidirectionalSequenceLSTMOptions, table)
     return LstmAttributes(
         activation=_activation(options.FusedActivationFunction()),
-        cell_clip=float(options.CellClip()),
-        proj_clip=float(options.ProjClip()),
+        cell_clip=_finite("cell clip", options.CellClip()),
+        proj_clip=_finite("projection clip", options.ProjClip()),
         time_major=bool(options.TimeMajor()),
         diagonal=bool(options.DiagonalRecurrentTensors()),
     )

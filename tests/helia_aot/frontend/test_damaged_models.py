@@ -25,7 +25,7 @@ from helia_aot.api import convert
 from helia_aot.config.convert import ConvertConfig
 from helia_aot.errors import BudgetError, HeliaError, ModelError, UnsupportedModelError
 
-CASES = 2000
+CASES = 1500
 
 
 def test_random_damage_is_an_error_or_converts(generated_cases: int | None, tmp_path: Path) -> None:
@@ -119,6 +119,41 @@ def test_absurd_shapes_that_fit_together_take_no_memory(
     path = tmp_path / "model.tflite"
     path.write_bytes(model.build(inputs=[x], outputs=[y]))
     with pytest.raises(BudgetError, match="takes 8589934588 bytes"):
+        convert(ConvertConfig.model_validate({"model": {"path": path}}))
+
+
+@pytest.mark.parametrize(
+    ("op_type", "table", "field"),
+    [("LEAKY_RELU", "LeakyReluOptions", "Alpha"), ("SOFTMAX", "SoftmaxOptions", "Beta")],
+)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_an_option_that_is_no_number_is_refused(
+    op_type: str, table: str, field: str, value: float, tmp_path: Path
+) -> None:
+    model = ModelBuilder()
+    x, y = (model.tensor((1, 4), scale=1 / 256, zero_point=-128) for _ in range(2))
+    model.operator(op_type, [x], [y], (table, {field: value}))
+    path = tmp_path / "model.tflite"
+    path.write_bytes(model.build(inputs=[x], outputs=[y]))
+    with pytest.raises(ModelError, match=f"{field.lower()} is {value}"):
+        convert(ConvertConfig.model_validate({"model": {"path": path}}))
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype"), [((4,), "resource"), ((2**30, 2**30), "int32"), ((-1, 4), "int32")]
+)
+def test_a_variable_without_zeros_is_refused(
+    shape: tuple[int, ...], dtype: str, tmp_path: Path
+) -> None:
+    model = ModelBuilder()
+    x = model.tensor(shape, dtype=dtype)
+    handle, y = model.tensor((), dtype="resource"), model.tensor(shape, dtype=dtype)
+    model.operator("VAR_HANDLE", [], [handle], ("VarHandleOptions", {"SharedName": "kept"}))
+    model.operator("ASSIGN_VARIABLE", [handle, x], [])
+    model.operator("READ_VARIABLE", [handle], [y])
+    path = tmp_path / "model.tflite"
+    path.write_bytes(model.build(inputs=[x], outputs=[y]))
+    with pytest.raises((UnsupportedModelError, BudgetError)):
         convert(ConvertConfig.model_validate({"model": {"path": path}}))
 
 
