@@ -18,11 +18,14 @@ a kernel entry is paid once (:mod:`optimizer.footprint`); designs keep to them a
 proposed and did not fit adds what it showed. Where a choice changes other operators than its own,
 effects are fitted by least squares (:mod:`optimizer.linear`), and designs go on until they are told
 apart. With several objectives the first one is minimised under a row of limits for each other one,
-from what the fastest plan takes down to the least that any plan can take.
+from what the fastest plan takes down to the least that any plan can take, and where there are more, under
+grids of limits for all of them at once.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections import ChainMap, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -89,7 +92,10 @@ _POOL: Final = 6
 """Draws of a design, of which the one that tells most is built."""
 
 _SWEEP: Final = (6, 12, 24)
-"""Limits of each further objective, evenly spaced; the finer rows come when the coarser are built."""
+"""Limits of each further objective, evenly spaced, and places of the grid of all of them.
+
+The finer rows come when the coarser are built.
+"""
 
 _HALVINGS: Final = 8
 """Halvings of the range in which the least that any plan can take of a quantity is looked for."""
@@ -459,18 +465,14 @@ class Profile:
         )
 
     def _front(self, rows: Sequence[int] = _SWEEP) -> Assignment | None:
-        """Gives the fastest plan under the next limit of a further objective that no build answers."""
+        """Gives the fastest plan under the next limits of further objectives that no build answers."""
         names = [name for name in self._task.objectives[1:] if not counts_time(name)]
         ranges = {name: self._range(name) for name in names}
         for count in rows:
-            for name in names:
-                low, high = ranges[name]
-                for most in np.linspace(high, low, count + 1)[1:] if high > low else ():
-                    found = self._cheapest(
-                        self._model.costs(), limits=self._limits({name: float(most)})
-                    )
-                    if found is not None and found not in self._taken:
-                        return found
+            for tighter in _swept(ranges, count):
+                found = self._cheapest(self._model.costs(), limits=self._limits(tighter))
+                if found is not None and found not in self._taken:
+                    return found
         return None
 
     def _range(self, name: str) -> tuple[float, float]:
@@ -565,7 +567,7 @@ class Profile:
         if not self._model.is_complete(excluded):
             return None
         bound = self._model.bound(excluded, self._limits(is_careful=False), self._refused)
-        is_open = len(self._task.objectives) > 1 and self._front(_SWEEP[:1]) is not None
+        is_open = len(self._task.objectives) > 1 and self._front(_SWEEP[:2]) is not None
         return None if bound is None or is_open else min(bound, float(best_cycles))
 
     @property
@@ -604,6 +606,22 @@ class Profile:
                 for item in self._model.residuals()
             ),
         )
+
+
+def _swept(ranges: Mapping[str, tuple[float, float]], count: int) -> Iterator[Mapping[str, float]]:
+    """Gives limits for each objective alone, then for all of them at once on a grid of about as many places."""
+    wide = {name: ends for name, ends in ranges.items() if ends[1] > ends[0]}
+
+    def rows(name: str, steps: int) -> list[float]:
+        low, high = wide[name]
+        return [float(most) for most in np.linspace(high, low, steps + 1)[1:]]
+
+    for name in wide:
+        yield from ({name: most} for most in rows(name, count))
+    if len(wide) > 1:
+        steps = math.ceil(count ** (1 / len(wide)))
+        for place in itertools.product(*(rows(name, steps) for name in wide)):
+            yield dict(zip(wide, place, strict=True))
 
 
 def _holds(site: Site, index: int, basic: int) -> bool:

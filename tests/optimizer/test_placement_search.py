@@ -261,6 +261,28 @@ def test_profile_sweeps_the_front_exactly(digits_model: Path, tmp_path: Path) ->
     assert len(found) >= min(5, len(exact))
 
 
+def test_profile_sweeps_three_objectives_together(digits_model: Path, tmp_path: Path) -> None:
+    """Limits of one memory at a time never give a plan that splits what is slow between two."""
+    names = ("cycles", "dtcm_bytes", "sram_bytes")
+    arguments = {
+        "budget": {},
+        "objectives": list(names),
+        "space": {
+            "knobs": ["constants"],
+            "group": "type",
+            "restrict": [{"optimization": {"constants": ["dtcm", "sram", "mram"]}}],
+        },
+    }
+    every = {"sampler": "brute_force", "trials": 1000}
+    _, whole = run(digits_model, tmp_path / "whole", search=every, **arguments)
+    _, swept = run(digits_model, tmp_path / "swept", search={"trials": 14}, **arguments)
+    exact = {tuple(point.values[name] for name in names) for point in whole.front}
+    found = {tuple(point.values[name] for name in names) for point in swept.front}
+    assert found <= exact
+    assert any(dtcm and sram for _, dtcm, sram in found)
+    assert len(found) >= 8
+
+
 def test_options_of_the_configuration_bind_their_planner(
     digits_model: Path, tmp_path: Path
 ) -> None:
