@@ -135,7 +135,7 @@ class RayProcess:
                 pass_fds=[theirs.fileno()],
                 # What interrupts the campaign must not interrupt the child, which ends with the connection.
                 start_new_session=True,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                env={**os.environ, "PYTHONPATH": _python_path()},
             )
         child = _Child(process, ours, errors)
         try:
@@ -225,3 +225,9 @@ class RayProcess:
         if not self._child.connection.closed:
             self._child.end()
         self._out.clear()
+
+
+def _python_path() -> str:
+    """Gives where this process finds modules, and where its children are told to find some."""
+    told = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return os.pathsep.join(filter(None, dict.fromkeys([*sys.path, *told])))

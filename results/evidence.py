@@ -134,7 +134,7 @@ class Optimality(StrictModel):
         bound_cycles: Cycles that no plan of the space is expected to come below; an estimate from
             the builds, and exact when all plans were measured.
         gap: Cycles of the written plan over the bound, less 1; at least 0.
-        error_cycles: Largest error of the sum for any build, which the bound allows for.
+        error_cycles: How far the sum may be off for a fast plan, as far as the builds tell; the bound allows for it.
         is_exhaustive: Whether every plan of the space was measured.
         checks: One for each build that the other builds predict, in the order of measuring.
     """
