@@ -52,6 +52,9 @@ MAX_FAILED_STARTS: Final = 3
 SIGN_OF_LIFE_S: Final = 10.0
 """How often the head is asked for a sign of life, and how long it may take to answer."""
 
+_LISTEN_S: Final = 0.05
+"""How long a job of another process waits until it is heard."""
+
 _OBJECT_STORE_BYTES: Final = 100 * 1024 * 1024
 _REASON_CHARACTERS: Final = 300
 
@@ -420,10 +423,14 @@ def serve(connection: Connection) -> None:
         return
     try:
         connection.send(executor.workers)
+        sent_s = time.monotonic()
         while True:
             while connection.poll(0.0 if executor.is_busy else 1.0):
                 executor.submit(connection.recv())
-            connection.send(executor.wait(timeout_s=0.2))
+            finished = executor.wait(timeout_s=_LISTEN_S)
+            if finished or time.monotonic() - sent_s > SIGN_OF_LIFE_S:
+                connection.send(finished)
+                sent_s = time.monotonic()
     except LostHeadError as error:
         connection.send(("The connection to Ray is lost.", [Problem("ray", str(error))], None))
     except (EOFError, BrokenPipeError):

@@ -352,7 +352,10 @@ class Search:
                     f"{measurement.status}: {measurement.reason}; trying again "
                     f"({attempt + 1} of {MAX_ATTEMPTS[measurement.status]})"
                 )
-                failed_on = set() if finished.worker is None else {finished.worker}
+                # A baseline that is asked of one board can be measured nowhere else.
+                failed_on: set[int] = set()
+                if finished.worker is not None and item.board is None:
+                    failed_on.add(finished.worker)
                 self._submit(item, attempt + 1, finished.job.avoid | failed_on)
                 continue
             finished = replace(finished, measurement=measurement)
