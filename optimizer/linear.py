@@ -32,6 +32,9 @@ _IN_THE_SPAN: Final = 1e-6
 NEAR: Final = 1.05
 """Cycles of a build over those of the fastest so far, up to which it counts in full."""
 
+CLOSE: Final = 1.02
+"""Cycles of a build over those of the fastest one, up to which its error says something about fast plans."""
+
 FAR_WEIGHT: Final = 1.0 / 64.0
 """What a slower build counts: where they disagree, the sum must be right for fast plans."""
 
@@ -211,7 +214,6 @@ class LinearModel:
         }
         self._seen: set[tuple[str, str]] = set()
         self._fits: dict[str, _Fit] = {}
-        self._is_near: list[bool] = []
         for observation in observations:
             self.add(observation)
 
@@ -228,7 +230,6 @@ class LinearModel:
             for name, value in zip(site.names, site.alternatives[chosen], strict=True)
         )
         weight = 1.0 if observation.cycles <= NEAR * self.builds.fastest_cycles else FAR_WEIGHT
-        self._is_near.append(weight == 1.0)
         for operator, fit in self._fits.items():
             fit.add(assignment, observation.operator_cycles[operator], weight)
         for name in ("base", "_expected", "error_cycles"):
@@ -311,12 +312,13 @@ class LinearModel:
         """By how much a plan may be faster than the sum, in cycles of the fastest build.
 
         It is the one-sided limit of Student's t distribution at :data:`CONFIDENCE` for the relative errors
-        of the builds near the fastest one, as soon as there are enough: a slow build says little about a
+        of the builds close to the fastest one, as soon as there are enough: a slow build says little about a
         fast plan. Few builds so give a large error. None as long as too few can be checked by others.
         """
         errors = {number: self._error(number) for number in self.builds.checked}
         known = [error for error in errors.values() if error is not None]
-        near = [e for number, e in errors.items() if e is not None and self._is_near[number]]
+        close = CLOSE * self.builds.fastest_cycles
+        near = [e for n, e in errors.items() if e is not None and self.builds[n][0].cycles <= close]
         counted = near if len(near) >= MIN_CHECKS else known
         if len(counted) < MIN_CHECKS:
             return None
