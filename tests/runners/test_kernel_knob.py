@@ -42,12 +42,17 @@ def test_both_values_give_identical_output(digits_model: Path) -> None:
 
 @pytest.mark.parametrize(
     ("model", "is_smaller_specialized"),
-    [("kws_ref_model", True), ("vww_96_int8", False), ("pretrainedResnet_quant", False)],
+    [
+        ("str_ww_ref_model", True),
+        ("kws_ref_model", False),
+        ("vww_96_int8", False),
+        ("pretrainedResnet_quant", False),
+    ],
 )
 def test_which_value_links_smaller_depends_on_the_model(
     model: str, is_smaller_specialized: bool, models_dir: Path, tmp_path: Path
 ) -> None:
-    """Published for another library: keyword spotting 1928 B smaller, the other two 6520 and 2652 B larger."""
+    """Published for another library: keyword spotting 1928 B smaller, the last two 6520 and 2652 B larger."""
     code_bytes = []
     for conversion in both(models_dir / f"{model}.tflite"):
         layout = machine_layout(conversion.platform)
