@@ -70,6 +70,25 @@ def padding() -> bytes:
     return model.build(inputs=[x], outputs=[y])
 
 
+def dilation() -> bytes:
+    """A layer of a temporal network as frameworks write it: taps four samples apart, looking back only."""
+    model = ModelBuilder()
+    x = _image(model, 1, 1, 64, 32)
+    block = model.constant(np.array([1, 4], np.int32))
+    margins = [model.constant(np.array([(0, 0), ends], np.int32)) for ends in ((8, 0), (0, 0))]
+    cut = _image(model, 4, 1, 18, 32)
+    options = ("SpaceToBatchNDOptions", {})
+    model.operator("SPACE_TO_BATCH_ND", [x, block, margins[0]], [cut], options)
+    layer = model.conv_2d(
+        cut, _weights(32, 1, 3, 32), None, filter_scale=0.004, scale=0.2, zero_point=2,
+        padding="valid",
+    )  # fmt: skip
+    y = model.tensor((1, 1, 64, 32), scale=0.2, zero_point=2)
+    options = ("BatchToSpaceNDOptions", {})
+    model.operator("BATCH_TO_SPACE_ND", [layer, block, margins[1]], [y], options)
+    return model.build(inputs=[x], outputs=[y])
+
+
 def activations() -> bytes:
     """The end of a residual block: ADD, then RELU."""
     model = ModelBuilder()
@@ -92,6 +111,7 @@ def depthwise() -> bytes:
 
 CASES: Final[Mapping[str, Callable[[], bytes]]] = {
     "remove_identities": identities,
+    "fuse_dilation": dilation,
     "fuse_padding": padding,
     "depthwise_to_convolution": depthwise,
     "fuse_activations": activations,
