@@ -49,7 +49,7 @@ DECLARATIONS: Final = (
     ),
     TransformDeclaration(
         "fuse_dilation",
-        "A convolution between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND becomes a dilated one.",
+        "DEPTHWISE_CONV_2D between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND becomes a dilated one.",
     ),
     TransformDeclaration("fuse_padding", "PAD becomes the padding of the layers that read it."),
     TransformDeclaration(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SPACE_TO_BATCH_ND, a convolution and BATCH_TO_SPACE_ND as the dilated convolution that they are."""
+"""SPACE_TO_BATCH_ND, a depthwise convolution and BATCH_TO_SPACE_ND as the dilated layer that they are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from helia_aot.ir.graph import Graph, Operator
 from helia_aot.operators.space_batch import BlockGrid, SpaceBatch, block_grid
 from helia_aot.transforms.uses import is_same_kind, readers
 
-_CONVOLUTIONS: Final = ("CONV_2D", "DEPTHWISE_CONV_2D")
+_LAYER: Final = "DEPTHWISE_CONV_2D"
+"""The only layer for which it pays: CONV_2D gathers whole rows of a patch, which dilation takes apart."""
 _RENAMES: Final = ("EXPAND_DIMS", "RESHAPE", "SQUEEZE")
 _CUT, _JOIN = SpaceBatch(to_batch=True), SpaceBatch(to_batch=False)
 
@@ -20,10 +21,10 @@ _CUT, _JOIN = SpaceBatch(to_batch=True), SpaceBatch(to_batch=False)
 def fuse_dilation(graph: Graph) -> Graph:
     """Gives the graph in which taps are as far apart as blocks were large, and the blocks are gone.
 
-    A convolution over the images that SPACE_TO_BATCH_ND cuts out is one whose taps are a block apart. Around
-    convolutions over one dimension an operator adds a dimension of 1 and another drops it; these stay. The convolution
-    must have stride and dilation 1 and no padding of its own, each tensor in between one reader, and the padding must
-    be less than the filter spans, so that no window lies outside the input.
+    A depthwise convolution over the images that SPACE_TO_BATCH_ND cuts out is one whose taps are a block apart. Around
+    those over one dimension an operator adds a dimension of 1 and another drops it; these stay. The layer must have
+    stride and dilation 1 and no padding of its own, each tensor in between one reader, and the padding must be less
+    than the filter spans, so that no window lies outside the input.
     """
     for operator in graph.operators:
         if operator.op_type == "SPACE_TO_BATCH_ND":
@@ -66,10 +67,10 @@ def _chain(graph: Graph, cut: Operator, uses: Mapping[str, list[Operator]]) -> _
         if after[0].op_type == "BATCH_TO_SPACE_ND":
             break
     match [operator.op_type for operator in found[1:]]:
-        case [layer, "BATCH_TO_SPACE_ND"] if layer in _CONVOLUTIONS:
+        case [layer, "BATCH_TO_SPACE_ND"] if layer == _LAYER:
             return _Chain(*found)
         case [expand, layer, drop, "BATCH_TO_SPACE_ND"] if (
-            layer in _CONVOLUTIONS and expand in _RENAMES and drop in _RENAMES
+            layer == _LAYER and expand in _RENAMES and drop in _RENAMES
         ):
             return _Chain(cut, found[2], found[4], found[1], found[3])
     return None

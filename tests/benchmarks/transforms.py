@@ -79,8 +79,8 @@ def dilation() -> bytes:
     cut = _image(model, 4, 1, 18, 32)
     options = ("SpaceToBatchNDOptions", {})
     model.operator("SPACE_TO_BATCH_ND", [x, block, margins[0]], [cut], options)
-    layer = model.conv_2d(
-        cut, _weights(32, 1, 3, 32), None, filter_scale=0.004, scale=0.2, zero_point=2,
+    layer = model.depthwise_conv_2d(
+        cut, _weights(1, 1, 3, 32), None, filter_scale=0.004, scale=0.2, zero_point=2,
         padding="valid",
     )  # fmt: skip
     y = model.tensor((1, 1, 64, 32), scale=0.2, zero_point=2)

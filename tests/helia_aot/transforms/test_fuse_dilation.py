@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND."""
+"""Depthwise convolutions between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Blocked:
         block: Sequence[int] = (2, 2),
         kernel: tuple[int, int] = (3, 3),
         *,
-        depthwise: bool = False,
+        depthwise: bool = True,
     ) -> None:
         self.rng = np.random.default_rng(3)
         self.model, self.dtype = ModelBuilder(), dtype
@@ -148,12 +148,11 @@ IMAGES = [
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 def test_blocks_become_dilation(dtype: str, tmp_path: Path) -> None:
     m = Blocked(dtype)
-    for m.depthwise in (False, True):
-        for m.block, m.kernel, padding, crops in IMAGES:
-            m.join(m.layer(m.cut(m.x, padding), outputs=8), crops)
+    for m.block, m.kernel, padding, crops in IMAGES:
+        m.join(m.layer(m.cut(m.x, padding), outputs=8), crops)
     data = m.build()
     conversion = converted(data, tmp_path)
-    assert op_types(conversion) == ["CONV_2D"] * len(IMAGES) + ["DEPTHWISE_CONV_2D"] * len(IMAGES)
+    assert op_types(conversion) == ["DEPTHWISE_CONV_2D"] * len(IMAGES)
     names = [m.model.tensors[output].name for output in m.outputs]
     assert [operator.id for operator in conversion.plan.operators] == [f"0:{n}" for n in names]
     check_outputs(data, conversion, random_inputs(m.model, [m.x]), tmp_path)
@@ -166,12 +165,14 @@ def test_convolutions_over_one_dimension(tmp_path: Path) -> None:
         m.kernel = (1, 3) if axis == 1 else (3, 1)
         cut = m.cut(m.x, [(8, 3)])  # causal
         shape = m.model.tensors[cut].shape
-        layer = m.layer(m.renamed(cut, (*shape[:axis], 1, *shape[axis:]), expand), outputs=6)
+        layer = m.layer(m.renamed(cut, (*shape[:axis], 1, *shape[axis:]), expand), outputs=8)
         shape = m.model.tensors[layer].shape
         m.join(m.renamed(layer, (*shape[:axis], *shape[axis + 1 :]), drop), [(0, 3)])
     data = m.build()
     conversion = converted(data, tmp_path)
-    assert op_types(conversion) == [t for _, *ends in cases for t in (ends[0], "CONV_2D", ends[1])]
+    assert op_types(conversion) == [
+        t for _, *ends in cases for t in (ends[0], "DEPTHWISE_CONV_2D", ends[1])
+    ]
     check_outputs(data, conversion, random_inputs(m.model, [m.x]), tmp_path)
     assert "SPACE_TO_BATCH_ND" in op_types(converted(data, tmp_path, ["fuse_dilation"]))
 
@@ -208,7 +209,20 @@ def _pads_beyond_the_filter(m: Blocked) -> None:
     m.join(m.layer(m.cut(m.x, [(6, 3), (2, 2)])), [(0, 1), (0, 0)])
 
 
-OTHERS = [_is_an_output, _another_reader, _cuts_the_front, _strides, _pads_beyond_the_filter]
+def _mixes_channels(m: Blocked) -> None:
+    m.depthwise = False
+    m.join(m.layer(m.cut(m.x, [(2, 3), (2, 2)])), [(0, 1), (0, 0)])
+    m.depthwise = True
+
+
+OTHERS = [
+    _mixes_channels,
+    _is_an_output,
+    _another_reader,
+    _cuts_the_front,
+    _strides,
+    _pads_beyond_the_filter,
+]
 
 
 @pytest.mark.parametrize("build", OTHERS)
