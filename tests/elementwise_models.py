@@ -168,6 +168,9 @@ def only_in_litert(m: Layers) -> None:
         m.op("EXP", [z], SHAPE, "int8", scale=0.05, zero_point=-100)
         m.op("LOG", [positive], SHAPE, "int8", scale=0.03, zero_point=20)
         m.op("SQRT", [positive], SHAPE, "int8", scale=0.02, zero_point=-128)
+        # Outputs on whole steps: where they are divided by the scale they are exact, and times its inverse they are not.
+        exact = m.input(SHAPE, "int8", (0, 127), scale=0.0005)
+        m.op("SQRT", [exact], SHAPE, "int8", scale=0.0005)
         # LiteRT negates the stored numbers, which is right for the zero point 0 alone.
         if zero == 0:
             inside = m.input(SHAPE, "int8", (-127, 127), scale=scale)

@@ -218,7 +218,6 @@ def real_function(
     input_q: Quantization,
     output_q: Quantization,
     function: Callable[[Any], Any],
-    rounding: Callable[[float], int] = round_half_away,
 ) -> Callable[[int], int]:
     """Gives a function of real numbers on quantized ones, computed with 32-bit floats.
 
@@ -226,7 +225,6 @@ def real_function(
         input_q: Quantization of the input.
         output_q: Quantization of the output.
         function: From ``np.float32`` to a number; an infinity stands for the end of the range.
-        rounding: From the output in steps to a whole number.
     """
     inverse = np.float32(1) / np.float32(output_q.scale)
 
@@ -234,7 +232,7 @@ def real_function(
         real = np.float32(input_q.scale) * np.float32(value - input_q.zero_point)
         with np.errstate(over="ignore"):
             scaled = float(np.float32(np.float32(function(real)) * inverse))
-        return rounding(max(-_FAR, min(_FAR, scaled))) + output_q.zero_point
+        return round_half_away(max(-_FAR, min(_FAR, scaled))) + output_q.zero_point
 
     return on_steps
 
@@ -251,10 +249,14 @@ def real_log(x: Any) -> Any:
 
 
 def square_root(input_q: Quantization, output_q: Quantization) -> Callable[[int], int]:
-    """Gives SQRT on quantized numbers, rounded down as LiteRT does; numbers below 0 count as 0."""
-    return real_function(
-        input_q, output_q, lambda x: np.sqrt(x) if x > 0 else np.float32(0), math.floor
-    )
+    """Gives SQRT on quantized numbers, divided by the scale and rounded down as LiteRT does; below 0 it is 0."""
+
+    def on_steps(value: int) -> int:
+        real = np.float32(input_q.scale) * np.float32(max(0, value - input_q.zero_point))
+        scaled = float(np.float32(np.sqrt(real)) / np.float32(output_q.scale))
+        return math.floor(min(_FAR, scaled)) + output_q.zero_point
+
+    return on_steps
 
 
 def real_gelu(x: Any) -> Any:

@@ -86,6 +86,15 @@ def check_constant(role: str, tensor: Tensor | None) -> list[str]:
     return [] if tensor.is_constant else [f"{role} is computed; supported: a constant"]
 
 
+def check_integers(role: str, tensor: Tensor | None) -> list[str]:
+    """Checks that a tensor is a constant of axes, extents or other whole numbers."""
+    reasons = check_constant(role, tensor)
+    dtype = None if tensor is None else tensor.dtype
+    if dtype is not None and not (dtype.is_numeric and dtype.numpy.kind in "iu"):
+        reasons.append(f"{role} has type {dtype}; supported: integers")
+    return reasons
+
+
 def check_shape(role: str, tensor: Tensor, expected: Sequence[int]) -> list[str]:
     """Checks a tensor's shape against what the operator gives."""
     if tensor.shape != tuple(expected):

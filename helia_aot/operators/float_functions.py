@@ -202,7 +202,7 @@ class FloatReduction(Plain):
             return reasons
         source, output = _ends(graph, operator)
         reasons += self._kind.check("input", source) + self._kind.check("output", output)
-        reasons += checks.check_constant("axes", graph.tensor(operator.inputs[1]))
+        reasons += checks.check_integers("axes", graph.tensor(operator.inputs[1]))
         return reasons or check_reduced_shape(graph, operator)
 
     def lower(
@@ -281,7 +281,7 @@ class FloatResizeBilinear(Plain):
             return reasons
         source, output = _ends(graph, operator)
         reasons += self._kind.check("input", source) + self._kind.check("output", output)
-        reasons += checks.check_constant("size", graph.tensor(operator.inputs[1]))
+        reasons += checks.check_integers("size", graph.tensor(operator.inputs[1]))
         if reasons:
             return reasons
         try:

@@ -57,7 +57,7 @@ class Mover(Plain):
 
     Attributes:
         counts: Allowed numbers of inputs.
-        constants: Position and name of each input that must be a constant.
+        constants: Position and name of each input that must be a constant of whole numbers.
         data: Position of the input that is moved.
     """
 
@@ -79,7 +79,7 @@ class Mover(Plain):
         inputs = checks.inputs_of(graph, operator)
         for position, name in self.constants.items():
             if position < len(inputs):
-                reasons += checks.check_constant(name, inputs[position])
+                reasons += checks.check_integers(name, inputs[position])
         output = graph.tensor(operator.outputs[0])
         reasons += check_moved(inputs[self.data], output)
         return reasons or self.shape_problems(graph, operator)
@@ -437,8 +437,14 @@ class Pad(Mapped):
     """The PAD and PADV2 families: padding with zero, the zero point, or a constant."""
 
     counts = (2, 3)
-    constants: ClassVar[Mapping[int, str]] = {1: "padding", 2: "pad value"}
+    constants: ClassVar[Mapping[int, str]] = {1: "padding"}
     limits = f"padding and value are constants; {_ALIKE}"
+
+    def problems(self, graph: Graph, operator: Operator) -> list[str]:
+        """Lists why the move cannot be compiled, the pad value among it."""
+        value = checks.inputs_of(graph, operator)[2:3]
+        reasons = checks.check_constant("pad value", value[0]) if value else []
+        return reasons or super().problems(graph, operator)
 
     def positions(self, graph: Graph, operator: Operator) -> list[Sequence[int | None]]:
         """Gives each dimension with nothing before and after it."""
@@ -712,7 +718,7 @@ class Split(Plain):
             return reasons
         if self._position is not None:
             axis = graph.tensor(operator.inputs[self._position])
-            reasons += checks.check_constant("axis", axis)
+            reasons += checks.check_integers("axis", axis)
         source = graph.tensor(operator.inputs[self._data])
         outputs = [graph.tensor(o) for o in operator.outputs]
         for output in outputs:

@@ -60,7 +60,7 @@ class Reduction(Plain):
         reasons += checks.check_quantized("input", source)
         reasons += checks.check_quantized("output", output)
         reasons += checks.check_same_type(source, output)
-        reasons += checks.check_constant("axes", graph.tensor(operator.inputs[1]))
+        reasons += checks.check_integers("axes", graph.tensor(operator.inputs[1]))
         if reasons:
             return reasons
         reasons += check_reduced_shape(graph, operator)
@@ -188,7 +188,7 @@ class ArgExtremum(Plain):
             reasons.append(f"input has type {source.dtype}; supported: {supported}")
         if output.dtype is not DType.INT32:
             reasons.append(f"output has type {output.dtype}; supported: int32")
-        reasons += checks.check_constant("axis", axis)
+        reasons += checks.check_integers("axis", axis)
         if reasons:
             return reasons
         position = _axis(source, axis)

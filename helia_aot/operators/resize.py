@@ -46,7 +46,7 @@ class ResizeBilinear(Plain):
         source, output = graph.tensor(operator.inputs[0]), graph.tensor(operator.outputs[0])
         reasons += checks.check_quantized("input", source, (DType.INT8,))
         reasons += checks.check_quantized("output", output, (DType.INT8,))
-        reasons += checks.check_constant("size", graph.tensor(operator.inputs[1]))
+        reasons += checks.check_integers("size", graph.tensor(operator.inputs[1]))
         if reasons:
             return reasons
         try:

@@ -157,6 +157,20 @@ def test_a_variable_without_zeros_is_refused(
         convert(ConvertConfig.model_validate({"model": {"path": path}}))
 
 
+@pytest.mark.parametrize("op_type", ["SPLIT", "TRANSPOSE", "SUM"])
+def test_axes_that_are_no_whole_numbers_are_refused(op_type: str, tmp_path: Path) -> None:
+    model = ModelBuilder()
+    x, y = (model.tensor((1, 4), scale=0.1) for _ in range(2))
+    axes = model.constant(np.full(2 if op_type == "TRANSPOSE" else 1, np.nan, np.float32))
+    inputs = [axes, x] if op_type == "SPLIT" else [x, axes]
+    options = {"SPLIT": ("SplitOptions", {"NumSplits": 1}), "SUM": ("ReducerOptions", {})}
+    model.operator(op_type, inputs, [y], options.get(op_type))
+    path = tmp_path / "model.tflite"
+    path.write_bytes(model.build(inputs=[x], outputs=[y]))
+    with pytest.raises(UnsupportedModelError, match="has type float32; supported: integers"):
+        convert(ConvertConfig.model_validate({"model": {"path": path}}))
+
+
 def test_every_truncation_is_refused(tmp_path: Path) -> None:
     data, path = damaged_models.written(0), tmp_path / "model.tflite"
     for size in range(0, len(data), 41):
