@@ -40,6 +40,9 @@ SamplerName = Literal["profile", "tpe", "gp", "nsga2", "random", "brute_force"]
 _POPULATION: Final = 20
 """Plans in one generation of ``nsga2``: Optuna's own 50 is a whole campaign here."""
 
+_NSGA2_PARENTS: Final = "NSGAIISampler:parent:"
+"""Under what Optuna's sampler keeps the parents of each generation in the study."""
+
 
 @dataclass(frozen=True)
 class SamplerEntry:
@@ -149,7 +152,8 @@ class KnownSpaceSampler(BaseSampler):
             trial: The trial, which runs.
         """
         if isinstance(self._sampler, NSGAIISampler):
-            self._sampler.get_trial_generation(study, trial)
+            generation = self._sampler.get_trial_generation(study, trial)
+            self._sampler.get_parent_population(study, generation)
 
 
 SAMPLERS: Final = MappingProxyType(
@@ -168,7 +172,13 @@ SAMPLERS: Final = MappingProxyType(
             bad_has_value=True,
             window=Window(best=50, recent=50),
         ),
-        "nsga2": SamplerEntry(_nsga2, "an evolution; for 200 builds or more", bad_has_value=True),
+        "nsga2": SamplerEntry(
+            _nsga2,
+            "an evolution; for 200 builds or more",
+            bad_has_value=True,
+            # What it reads is the generation that grows, the one before, and the parents of both.
+            window=Window(best=0, recent=10 * _POPULATION, parents=_NSGA2_PARENTS),
+        ),
         "random": SamplerEntry(_random, "independent draws; the yardstick for other samplers"),
         "brute_force": SamplerEntry(_brute_force, "every plan once; for small spaces"),
     }

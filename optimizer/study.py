@@ -224,7 +224,9 @@ class CampaignStudy:
             return
         self.guess(choices)
         trial = self._open[number] = self._study.ask(self._distributions)
-        sampler.remember(self._study, self._study.get_trials(deepcopy=False)[trial.number])
+        running = self._study.get_trials(deepcopy=False)[trial.number]
+        with self._storage.narrowed():
+            sampler.remember(self._study, running)
         self.tell(number, measurement)
 
     @property

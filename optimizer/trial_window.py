@@ -1,19 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trials that a sampler of Optuna is shown: all, or the best and the most recent ones.
+"""The trials that a sampler of Optuna is shown: all, or those that it learns most from.
 
-What such a sampler does with a trial it does again for every proposal: sort, build densities, or invert
-a matrix. So one that sees all trials takes longer with each. The study keeps every trial all the same.
+What such a sampler does with a trial it does again for every proposal: sort, count, build densities, or
+invert a matrix. So one that sees all trials takes longer with each. The study keeps every trial all the
+same.
 """
 
 from __future__ import annotations
 
 import bisect
+from collections import deque
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, Final
 
 from optuna.storages import InMemoryStorage
 from optuna.trial import FrozenTrial, TrialState
+
+
+_GENERATIONS: Final = 2
+"""Generations whose parents are shown: the one that grows, and the one before, which it is chosen from."""
 
 
 @dataclass(frozen=True)
@@ -23,10 +30,13 @@ class Window:
     Attributes:
         best: Feasible trials with the lowest values, so many for each objective.
         recent: The most recent trials; among them are those that show what is bad.
+        parents: Key under which a genetic sampler keeps the parents of each generation, up to the
+            generation's number: the last ones are shown however old they are. None for another sampler.
     """
 
     best: int
     recent: int
+    parents: str | None = None
 
 
 class WindowedStorage(InMemoryStorage):
@@ -41,6 +51,7 @@ class WindowedStorage(InMemoryStorage):
         self._window = window
         self._is_narrow = False
         self._best: list[list[tuple[float, int]]] = []
+        self._parents: deque[list[int]] = deque(maxlen=_GENERATIONS)
 
     @contextmanager
     def narrowed(self) -> Iterator[None]:
@@ -65,6 +76,14 @@ class WindowedStorage(InMemoryStorage):
             bisect.insort(ranking, (value, number))
             del ranking[self._window.best :]
 
+    def set_study_system_attr(self, study_id: int, key: str, value: Any) -> None:
+        """Keeps an attribute of the study."""
+        super().set_study_system_attr(study_id, key, value)
+        if self._window is None or self._window.parents is None:
+            return
+        if key.startswith(self._window.parents):
+            self._parents.append([self.get_trial_number_from_id(number) for number in value])
+
     def get_all_trials(
         self,
         study_id: int,
@@ -76,6 +95,7 @@ class WindowedStorage(InMemoryStorage):
             return super().get_all_trials(study_id, deepcopy, states)
         trials = super().get_all_trials(study_id, deepcopy=False)
         first = max(0, len(trials) - self._window.recent)
-        best = {number for ranking in self._best for _, number in ranking if number < first}
-        shown = [*(trials[number] for number in sorted(best)), *trials[first:]]
+        older = {number for ranking in self._best for _, number in ranking}
+        older.update(number for parents in self._parents for number in parents)
+        shown = [trials[number] for number in sorted(older) if number < first] + trials[first:]
         return [trial for trial in shown if states is None or trial.state in states]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import optuna
@@ -47,8 +48,7 @@ def test_every_objective_has_its_best() -> None:
 def test_a_campaign_longer_than_the_window_goes_on_as_if_undisturbed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sampler: SamplerName
 ) -> None:
-    entry = SAMPLERS[sampler]
-    if entry.window is not None:
+    if sampler == "tpe":
         monkeypatch.setattr("optimizer.study.SAMPLERS", {**SAMPLERS, sampler: _narrow(sampler)})
     for name in ("whole", "stopped"):
         (tmp_path / name).mkdir()
@@ -62,6 +62,36 @@ def test_a_campaign_longer_than_the_window_goes_on_as_if_undisturbed(
     assert plans[0] == plans[1]
 
 
+def test_an_evolution_loses_nothing_by_the_window(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its window holds all that it reads, old parents among it."""
+    entry = SAMPLERS["nsga2"]
+    assert entry.window is not None
+    trials = 2 * entry.window.recent
+    plans = []
+    for name, window in (("narrow", entry.window), ("wide", None)):
+        (tmp_path / name).mkdir()
+        chosen = replace(entry, window=window)
+        monkeypatch.setattr("optimizer.study.SAMPLERS", {**SAMPLERS, "nsga2": chosen})
+        _, entries = search_in(tmp_path / name, operators=60, sampler="nsga2", trials=trials)
+        plans.append([item.plan_key for item in entries if isinstance(item, TrialRecord)])
+    assert plans[0] == plans[1]
+    assert len(plans[0]) > trials
+
+
+def test_the_parents_of_the_last_generations_are_shown() -> None:
+    storage = WindowedStorage(Window(best=0, recent=1, parents="parents:"))
+    study = optuna.create_study(storage=storage, sampler=optuna.samplers.RandomSampler(seed=0))
+    for value in range(8):
+        study.tell(study.ask(), float(value))
+    for generation, parents in enumerate(([0, 1], [1, 2], [2, 4])):
+        storage.set_study_system_attr(0, f"parents:{generation}", parents)
+    storage.set_study_system_attr(0, "something else", [5])
+    with storage.narrowed():
+        assert [trial.number for trial in study.get_trials()] == [1, 2, 4, 7]
+
+
 def _narrow(sampler: SamplerName) -> object:
     entry = SAMPLERS[sampler]
-    return type(entry)(entry.create, entry.text, entry.bad_has_value, Window(best=5, recent=10))
+    return replace(entry, window=Window(best=5, recent=10))
