@@ -44,9 +44,6 @@ MAX_BUILDS = 40
 CHECKPOINTS = (3, 4, 6, 8, 12, 20, MAX_BUILDS)
 """Numbers of builds after which the samplers are compared."""
 
-SLOW = ("gp", "tpe", "nsga2", "brute_force")
-"""Samplers that may run for fewer seeds, because each proposal takes long or nothing is learnt."""
-
 
 @dataclass(frozen=True)
 class Row:
@@ -165,7 +162,6 @@ def main() -> None:
     parser.add_argument("--spaces", nargs="+", default=names(), choices=names())
     parser.add_argument("--samplers", nargs="+", default=list(SAMPLERS), choices=list(SAMPLERS))
     parser.add_argument("--seeds", type=int, default=100)
-    parser.add_argument("--slow-seeds", type=int, default=100, help=f"for {', '.join(SLOW)}")
     parser.add_argument("--json", type=Path, help="where to write the rows")
     parser.add_argument("--show", nargs="+", type=Path, help="print rows of such files and end")
     arguments = parser.parse_args()
@@ -177,8 +173,7 @@ def main() -> None:
     work = [(s, c, n) for s in map(load, arguments.spaces) for c in SCENARIOS for n in samplers]
     rows: list[Row] = []
     for space, scenario, name in track(work, console=Console(stderr=True)):
-        seeds = arguments.slow_seeds if name in SLOW else arguments.seeds
-        rows.append(measure(space, scenario, name, seeds))
+        rows.append(measure(space, scenario, name, arguments.seeds))
         if arguments.json:
             content = [vars(row) for row in rows]
             arguments.json.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
