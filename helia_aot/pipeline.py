@@ -43,7 +43,12 @@ from helia_aot.operators.registry import (
     check_supported,
     check_target,
 )
-from helia_aot.operators.spec import HasFixedChoices, LoweredOperator, Target
+from helia_aot.operators.spec import (
+    HasFixedChoices,
+    LoweredOperator,
+    Target,
+    with_its_constants,
+)
 from helia_aot.optimization.attributes import (
     OperatorPlacement,
     operator_placements,
@@ -516,8 +521,11 @@ def _lower(
     target: Target,
 ) -> tuple[LoweredOperator, ...]:
     return tuple(
-        FAMILIES[operator.op_type].lower(
-            graph, operator, {**values_of(knobs), **values_of(fixed)}, target
+        with_its_constants(
+            FAMILIES[operator.op_type].lower(
+                graph, operator, {**values_of(knobs), **values_of(fixed)}, target
+            ),
+            graph,
         )
         for operator, knobs, fixed in zip(graph.operators, choices, fixed_choices, strict=True)
     )

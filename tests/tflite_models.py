@@ -55,6 +55,7 @@ class Tensor:
     axis: int
     data: bytes | None
     is_variable: bool = False
+    signature: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,12 +76,20 @@ def output_extent(size: int, kernel: int, stride: int, dilation: int, padding: s
 
 
 class ModelBuilder:
-    """Collects tensors and operators of one subgraph."""
+    """Collects tensors and operators of one subgraph, and the further subgraphs that these run."""
 
     def __init__(self, subgraph_name: str = "main") -> None:
         self.subgraph_name = subgraph_name
         self.tensors: list[Tensor] = []
         self.operators: list[Operator] = []
+        self.subgraphs: list[tuple[ModelBuilder, tuple[int, ...], tuple[int, ...]]] = []
+
+    def subgraph(
+        self, model: ModelBuilder, *, inputs: Sequence[int], outputs: Sequence[int]
+    ) -> int:
+        """Adds another subgraph and gives its number in the file."""
+        self.subgraphs.append((model, tuple(inputs), tuple(outputs)))
+        return len(self.subgraphs)
 
     def tensor(
         self,
@@ -93,8 +102,12 @@ class ModelBuilder:
         axis: int = 0,
         data: np.ndarray | None = None,
         is_variable: bool = False,
+        signature: Sequence[int] = (),
     ) -> int:
-        """Adds a tensor; a sequence of scales is per-axis quantisation along ``axis``."""
+        """Adds a tensor; a sequence of scales is per-axis quantisation along ``axis``.
+
+        A signature is the shape with -1 where it is not known before a run.
+        """
         scales = (
             () if scale is None else tuple(np.atleast_1d(np.asarray(scale, np.float32)).tolist())
         )
@@ -109,6 +122,7 @@ class ModelBuilder:
                 axis,
                 None if data is None else np.ascontiguousarray(data, dtype=dtype).tobytes(),
                 is_variable,
+                tuple(signature),
             )
         )
         return index
@@ -331,6 +345,8 @@ class _Writer:
         fields = {"Shape": shape, "Type": DTYPES[tensor.dtype], "Buffer": buffer, "Name": name}
         if tensor.is_variable:
             fields["IsVariable"] = True
+        if tensor.signature:
+            fields["ShapeSignature"] = self.numbers(tensor.signature, "int32")
         if tensor.scale:
             fields["Quantization"] = self.table(
                 "QuantizationParameters",
@@ -365,38 +381,50 @@ class _Writer:
             Version=VERSIONS.get(op_type, 1),
         )
 
-    def buffers(self) -> tuple[int, list[int]]:
+    def buffers(self, models: Sequence[ModelBuilder]) -> tuple[int, list[list[int]]]:
         """Buffer 0 is the empty one of all tensors without data."""
-        payloads = [b"", *(t.data for t in self.model.tensors if t.data is not None)]
+        payloads = [b"", *(t.data for m in models for t in m.tensors if t.data is not None)]
         written = []
         for payload in payloads:
             data = self.fb.CreateByteVector(payload) if payload else None
             written.append(self.table("Buffer", **({} if data is None else {"Data": data})))
-        index, indices = 1, []
-        for tensor in self.model.tensors:
-            indices.append(0 if tensor.data is None else index)
-            index += tensor.data is not None
+        numbers = iter(range(1, len(payloads)))
+        indices = [[0 if t.data is None else next(numbers) for t in m.tensors] for m in models]
         return self.offsets(written), indices
 
-    def write(self) -> bytes:
-        buffers, buffer_of = self.buffers()
+    def subgraph(
+        self,
+        model: ModelBuilder,
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        buffer_of: Sequence[int],
+        op_types: Sequence[str],
+    ) -> int:
         tensors = self.offsets(
-            [self.tensor(t, b) for t, b in zip(self.model.tensors, buffer_of, strict=True)]
+            [self.tensor(t, b) for t, b in zip(model.tensors, buffer_of, strict=True)]
         )
-        op_types = sorted({o.op_type for o in self.model.operators})
         operators = self.offsets(
-            [self.operator(o, op_types.index(o.op_type)) for o in self.model.operators]
+            [self.operator(o, op_types.index(o.op_type)) for o in model.operators]
         )
-        opcodes = self.offsets([self.opcode(op_type) for op_type in op_types])
-        subgraph = self.table(
+        return self.table(
             "SubGraph",
-            Name=self.fb.CreateString(self.model.subgraph_name),
+            Name=self.fb.CreateString(model.subgraph_name),
             Tensors=tensors,
-            Inputs=self.numbers(self.inputs, "int32"),
-            Outputs=self.numbers(self.outputs, "int32"),
+            Inputs=self.numbers(inputs, "int32"),
+            Outputs=self.numbers(outputs, "int32"),
             Operators=operators,
         )
-        subgraphs = self.offsets([subgraph])
+
+    def write(self) -> bytes:
+        parts = [(self.model, self.inputs, self.outputs), *self.model.subgraphs]
+        buffers, buffer_of = self.buffers([model for model, _, _ in parts])
+        op_types = sorted({o.op_type for model, _, _ in parts for o in model.operators})
+        written = [
+            self.subgraph(*part, buffer_of=numbers, op_types=op_types)
+            for part, numbers in zip(parts, buffer_of, strict=True)
+        ]
+        opcodes = self.offsets([self.opcode(op_type) for op_type in op_types])
+        subgraphs = self.offsets(written)
         description = self.fb.CreateString("built by a test")
         model = self.table(
             "Model",

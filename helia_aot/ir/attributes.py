@@ -218,3 +218,48 @@ class CallAttributes:
     """Options of CALL_ONCE."""
 
     subgraph: int
+
+    @property
+    def subgraphs(self) -> tuple[int, ...]:
+        """The subgraphs that it runs."""
+        return (self.subgraph,)
+
+
+@dataclass(frozen=True)
+class BranchAttributes:
+    """Options of IF.
+
+    Attributes:
+        then_subgraph: What runs where the condition holds.
+        else_subgraph: What runs where it does not.
+        refusal: Why the branches cannot take its place; empty until that is known.
+    """
+
+    then_subgraph: int
+    else_subgraph: int
+    refusal: str = ""
+
+    @property
+    def subgraphs(self) -> tuple[int, ...]:
+        """The subgraphs that it runs."""
+        return (self.then_subgraph, self.else_subgraph)
+
+
+@dataclass(frozen=True)
+class LoopAttributes:
+    """Options of WHILE.
+
+    Attributes:
+        condition_subgraph: What says whether there is another round.
+        body_subgraph: What one round computes.
+        refusal: Why the rounds cannot take its place; empty until that is known.
+    """
+
+    condition_subgraph: int
+    body_subgraph: int
+    refusal: str = ""
+
+    @property
+    def subgraphs(self) -> tuple[int, ...]:
+        """The subgraphs that it runs."""
+        return (self.condition_subgraph, self.body_subgraph)

@@ -133,7 +133,7 @@ class Graph:
         inputs: Ids of the model's inputs, in order.
         outputs: Ids of the model's outputs, in order.
         description: The text that the model carries about itself; may be empty.
-        initializers: Subgraphs that CALL_ONCE operators name, by index.
+        subgraphs: Subgraphs that CALL_ONCE, IF and WHILE run, those inside of others included, by index.
     """
 
     subgraph: int
@@ -142,7 +142,7 @@ class Graph:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     description: str = field(default="")
-    initializers: Mapping[int, Graph] = field(default_factory=dict)
+    subgraphs: Mapping[int, Graph] = field(default_factory=dict)
 
     def tensor(self, tensor_id: str | None) -> Tensor:
         """Gives the tensor of an id that must exist.

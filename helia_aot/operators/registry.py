@@ -175,7 +175,7 @@ def _reasons(graph: Graph, position: int, order: Mapping[str, list[int]]) -> lis
     operator = graph.operators[position]
     family = FAMILIES.get(operator.op_type)
     if family is None:
-        return ["this operator is not supported"]
+        return [getattr(operator.attributes, "refusal", "") or "this operator is not supported"]
     return _graph_reasons(graph, position, order) or family.problems(graph, operator)
 
 

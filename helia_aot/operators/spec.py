@@ -8,8 +8,8 @@ memory planner reads the constants and the scratch of :class:`LoweredOperator`, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
@@ -289,6 +289,40 @@ def integers(values: Sequence[int]) -> Array:
 def constants_of(*tensors: Tensor | None) -> tuple[Constant, ...]:
     """Gives the constants among the tensors that a call reads as they are."""
     return tuple(Constant(t.id, t.data) for t in tensors if t is not None and t.data is not None)
+
+
+def with_its_constants(operator: LoweredOperator, graph: Graph) -> LoweredOperator:
+    """Gives a lowered operator that keeps every constant of the model that its calls read or that it renames.
+
+    A family knows which constants its kernels want changed; that data can be a constant too, as the first value of a
+    loop is, holds for all of them.
+
+    Args:
+        operator: What a family made.
+        graph: The graph of its operator.
+    """
+    calls = (*((operator.call,) if operator.call else ()), *operator.init)
+    read = [i for call in calls for argument in call.arguments for i in _addressed(argument.value)]
+    kept = {constant.id for constant in operator.constants}
+    missing = [
+        graph.tensors[i]
+        for i in dict.fromkeys([*read, *operator.alias.values()])
+        if i in graph.tensors and i not in kept
+    ]
+    return replace(operator, constants=(*operator.constants, *constants_of(*missing)))
+
+
+def _addressed(value: Value) -> Iterator[str]:
+    """Gives the ids of the tensors whose addresses a value holds."""
+    if isinstance(value, TensorPointer):
+        if value.tensor_id is not None:
+            yield value.tensor_id
+    elif isinstance(value, Struct):
+        for _, inner in value.fields:
+            yield from _addressed(inner)
+    elif isinstance(value, Array):
+        for item in value.values:
+            yield from _addressed(item)
 
 
 def lowered(

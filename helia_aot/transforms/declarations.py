@@ -27,6 +27,11 @@ class TransformDeclaration:
 
 DECLARATIONS: Final = (
     TransformDeclaration(
+        "inline_control_flow",
+        "IF becomes both branches and a choice, WHILE as many rounds as constants tell.",
+        needed_because="no kernel runs another subgraph",
+    ),
+    TransformDeclaration(
         "resolve_variables",
         "Resource variables become tensors that keep values.",
         needed_because="no kernel takes a handle of a variable",

@@ -30,8 +30,8 @@ def fold_constants(graph: Graph) -> Graph:
     tensors = dict(graph.tensors)
     operators = []
     for operator in graph.operators:
-        folded = _fold(operator, tensors, graph)
-        if folded is None:
+        folded = constant_of(operator, tensors)
+        if folded is None or folded.id in graph.outputs:
             operators.append(operator)
         else:
             tensors[folded.id] = folded
@@ -40,9 +40,15 @@ def fold_constants(graph: Graph) -> Graph:
     return graph.replace(tensors=tensors, operators=tuple(operators))
 
 
-def _fold(operator: Operator, tensors: Mapping[str, Tensor], graph: Graph) -> Tensor | None:
+def constant_of(operator: Operator, tensors: Mapping[str, Tensor]) -> Tensor | None:
+    """Gives the output of an operator as a constant; None where no rule computes it from constants.
+
+    Args:
+        operator: The operator.
+        tensors: Its tensors by id.
+    """
     rule = _RULES.get(operator.op_type)
-    if rule is None or len(operator.outputs) != 1 or operator.outputs[0] in graph.outputs:
+    if rule is None or len(operator.outputs) != 1:
         return None
     output = tensors[operator.outputs[0]]
     inputs = [tensors[i] for i in operator.inputs if i is not None]
@@ -115,6 +121,20 @@ def _integers(
     return rule
 
 
+def _compared(
+    compute: Callable[[NDArray[Any], NDArray[Any]], Any],
+) -> Callable[[Operator, list[Tensor]], NDArray[Any]]:
+    """Gives the rule of a comparison of plain numbers; of quantized ones the stored values do not tell it."""
+
+    def rule(operator: Operator, inputs: list[Tensor]) -> NDArray[Any]:
+        del operator
+        if any(tensor.quantization is not None for tensor in inputs):
+            raise ValueError("quantized")
+        return np.asarray(compute(*(_data(tensor) for tensor in inputs)))
+
+    return rule
+
+
 def _divided(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     if not np.all(b):
         raise ValueError("divides by zero")
@@ -152,13 +172,22 @@ _RULES: Final[Mapping[str, Callable[[Operator, list[Tensor]], Any]]] = {
     "BROADCAST_ARGS": _broadcast,
     "CAST": _same,
     "CONCATENATION": _joined,
+    "EQUAL": _compared(np.equal),
     "EXPAND_DIMS": _same,
     "FILL": _filled,
     "FLOOR_DIV": _integers(_divided),
     "GATHER": _gathered,
+    "GREATER": _compared(np.greater),
+    "GREATER_EQUAL": _compared(np.greater_equal),
+    "LESS": _compared(np.less),
+    "LESS_EQUAL": _compared(np.less_equal),
+    "LOGICAL_AND": _compared(np.logical_and),
+    "LOGICAL_NOT": _compared(np.logical_not),
+    "LOGICAL_OR": _compared(np.logical_or),
     "MAXIMUM": _integers(np.maximum),
     "MINIMUM": _integers(np.minimum),
     "MUL": _integers(np.multiply),
+    "NOT_EQUAL": _compared(np.not_equal),
     "PACK": _packed,
     "RANGE": _counted,
     "REDUCE_PROD": _integers(_product),

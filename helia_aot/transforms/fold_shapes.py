@@ -24,23 +24,29 @@ def fold_shapes(graph: Graph) -> Graph:
     """Gives the graph in which SHAPE, RANK and small ZEROS_LIKE are constants; outputs of the model stay."""
     tensors, kept = dict(graph.tensors), []
     for operator in graph.operators:
-        folded = _folded(graph, operator)
-        if folded is None:
+        folded = shape_of(operator, tensors)
+        if folded is None or folded.id in graph.outputs:
             kept.append(operator)
         else:
-            tensors[operator.outputs[0]] = folded
+            tensors[folded.id] = folded
     if len(kept) == len(graph.operators):
         return graph
     return graph.replace(tensors=tensors, operators=tuple(kept))
 
 
-def _folded(graph: Graph, operator: Operator) -> Tensor | None:
+def shape_of(operator: Operator, tensors: Mapping[str, Tensor]) -> Tensor | None:
+    """Gives the output of an operator as a constant; None where shapes alone do not tell it.
+
+    Args:
+        operator: The operator.
+        tensors: Its tensors by id.
+    """
     rule = _RULES.get(operator.op_type)
     if rule is None or len(operator.inputs) != 1 or len(operator.outputs) != 1:
         return None
-    if operator.inputs[0] is None or operator.outputs[0] in graph.outputs:
+    if operator.inputs[0] is None:
         return None
-    source, output = graph.tensor(operator.inputs[0]), graph.tensor(operator.outputs[0])
+    source, output = tensors[operator.inputs[0]], tensors[operator.outputs[0]]
     value = rule(source, output) if all(size >= 1 for size in source.shape) else None
     if value is None or value.shape != output.shape or not output.dtype.is_numeric:
         return None

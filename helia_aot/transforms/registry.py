@@ -17,11 +17,13 @@ from helia_aot.transforms.fold_shapes import fold_shapes
 from helia_aot.transforms.fuse_activations import fuse_activations
 from helia_aot.transforms.fuse_dilation import fuse_dilation
 from helia_aot.transforms.fuse_padding import fuse_padding
+from helia_aot.transforms.inline_control_flow import inline_control_flow
 from helia_aot.transforms.remove_identities import remove_identities
 from helia_aot.transforms.resolve_variables import resolve_variables
 from helia_aot.transforms.unpack_int4 import unpack_int4
 
 _CODE: Final = (
+    inline_control_flow,
     resolve_variables,
     fold_shapes,
     fold_constants,

@@ -74,7 +74,7 @@ def _first_values(graph: Graph) -> dict[str, Tensor] | None:
     for call in graph.operators:
         if call.op_type != "CALL_ONCE":
             continue
-        inner = graph.initializers.get(call.attributes.subgraph)
+        inner = graph.subgraphs.get(call.attributes.subgraph)
         if inner is None:
             return None
         handles = _handles(inner)

@@ -15,11 +15,13 @@ from helia_aot.ir.attributes import (
     BatchMatMulAttributes,
     BinaryAttributes,
     BlockAttributes,
+    BranchAttributes,
     CallAttributes,
     ConvolutionAttributes,
     FullyConnectedAttributes,
     GeluAttributes,
     LeakyReluAttributes,
+    LoopAttributes,
     LstmAttributes,
     MirrorPadAttributes,
     Padding,
@@ -267,6 +269,16 @@ def _var_handle(table: Any) -> VariableAttributes:
     return VariableAttributes("/".join(parts))
 
 
+def _if(table: Any) -> BranchAttributes:
+    options = _options(tflite.IfOptions, table)
+    return BranchAttributes(options.ThenSubgraphIndex(), options.ElseSubgraphIndex())
+
+
+def _while(table: Any) -> LoopAttributes:
+    options = _options(tflite.WhileOptions, table)
+    return LoopAttributes(options.CondSubgraphIndex(), options.BodySubgraphIndex())
+
+
 def _call_once(table: Any) -> CallAttributes:
     return CallAttributes(_options(tflite.CallOnceOptions, table).InitSubgraphIndex())
 
@@ -284,6 +296,7 @@ _DECODERS: Final[dict[str, Callable[[Any], Any]]] = {
     "FULLY_CONNECTED": _fully_connected,
     "GATHER": _gather,
     "GELU": _gelu,
+    "IF": _if,
     "L2_NORMALIZATION": _binary(tflite.L2NormOptions),
     "LEAKY_RELU": _leaky_relu,
     "MAX_POOL_2D": _pool,
@@ -306,4 +319,5 @@ _DECODERS: Final[dict[str, Callable[[Any], Any]]] = {
     "UNIDIRECTIONAL_SEQUENCE_LSTM": _lstm,
     "UNPACK": _unpack,
     "VAR_HANDLE": _var_handle,
+    "WHILE": _while,
 }

@@ -141,16 +141,23 @@ class _Reader:
                 [Problem("model.subgraph", f"the model has {count} subgraph(s), numbered from 0")],
             )
         graph = self._subgraph(index)
-        called = {
-            operator.attributes.subgraph
-            for operator in graph.operators
-            if operator.op_type == "CALL_ONCE"
-        }
-        inside = sorted(number for number in called - {index} if 0 <= number < count)
-        graph = graph.replace(initializers={number: self._subgraph(number) for number in inside})
+        graph = graph.replace(subgraphs=self._called(graph, count))
         if self._problems:
             raise ModelError(f"{self._name} contradicts itself", self._problems)
         return graph
+
+    def _called(self, graph: Graph, count: int) -> dict[int, Graph]:
+        """Gives what the operators of a graph run, and what those run, by index."""
+        found: dict[int, Graph] = {}
+        waiting = [graph]
+        while waiting:
+            operators = waiting.pop().operators
+            named = {number for o in operators for number in getattr(o.attributes, "subgraphs", ())}
+            for number in sorted(named - {graph.subgraph, *found}):
+                if 0 <= number < count:
+                    found[number] = self._subgraph(number)
+                    waiting.append(found[number])
+        return dict(sorted(found.items()))
 
     def _subgraph(self, index: int) -> Graph:
         subgraph = self._model.Subgraphs(index)

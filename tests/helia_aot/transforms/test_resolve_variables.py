@@ -45,9 +45,9 @@ def graph_with(first: np.ndarray | None, inner_type: str = "ASSIGN_VARIABLE") ->
         Operator("3", "ADD", ("old", "x"), ("new",)),
         Operator("4", "ASSIGN_VARIABLE", ("h", "new"), ()),
     )
-    initializers = {1: inner} if first is not None else {}
+    subgraphs = {1: inner} if first is not None else {}
     used = operators if first is not None else operators[1:]
-    return Graph(0, tensors, used, ("x",), ("new",), initializers=initializers)
+    return Graph(0, tensors, used, ("x",), ("new",), subgraphs=subgraphs)
 
 
 def test_handles_become_one_variable_with_its_first_value() -> None:
@@ -87,9 +87,9 @@ def test_anything_else_in_the_first_call_is_left_for_the_checks() -> None:
 
 def test_a_first_value_of_another_shape_is_refused() -> None:
     graph = graph_with(np.zeros((1, 4), np.int8))
-    inner = graph.initializers[1]
+    inner = graph.subgraphs[1]
     wrong = replace(inner.tensor("v"), shape=(1, 5), data=np.zeros((1, 5), np.int8))
     changed = inner.replace(tensors={**inner.tensors, "v": wrong})
-    resolved = resolve_variables(graph.replace(initializers={1: changed}))
+    resolved = resolve_variables(graph.replace(subgraphs={1: changed}))
     (reason,) = FAMILIES["READ_VARIABLE"].problems(resolved, resolved.operators[0])
     assert "first value" in reason
