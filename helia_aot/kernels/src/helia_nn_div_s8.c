@@ -37,6 +37,7 @@ static int32_t quotient_of(const divide_params *p, int32_t numerator, int32_t de
     {
         return quotient > 0 ? UINT8_MAX : -UINT8_MAX; /* The output's scale is so fine that everything is outside. */
     }
+    /* TFLite Micro shifts by more than 31 as well, which C leaves undefined; the quotient is below half a step there. */
     return right > 31 ? 0 : helia_nn_divide_by_power_of_two(quotient, right);
 }
 
