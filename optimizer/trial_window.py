@@ -18,7 +18,6 @@ from typing import Any, Final
 from optuna.storages import InMemoryStorage
 from optuna.trial import FrozenTrial, TrialState
 
-
 _GENERATIONS: Final = 2
 """Generations whose parents are shown: the one that grows, and the one before, which it is chosen from."""
 
