@@ -852,6 +852,83 @@ def broadcast_to(m: Maker, op_type: str) -> int:
     return m.op(op_type, [x, m.numbers(shape)], shape, m.like(x), options)
 
 
+def sum_of_several(m: Maker, op_type: str) -> int:
+    """ADD_N of up to 15 inputs: sums of more int8 numbers can wrap, which C does not define in TFLite Micro."""
+    x = m.given(m.shape())
+    parts = [x, *(m.given(m.shape_of(x), **m.like(x)) for _ in range(m.between(1, 14)))]
+    if m.flag():
+        parts[-1] = m.values(m.shape_of(x), **m.like(x))
+        parts.append(x)
+        parts = parts[-15:]
+    return m.op(op_type, parts, m.shape_of(x), m.quantization(3), ("AddNOptions", {}))
+
+
+def cumulative_sum(m: Maker, op_type: str) -> int:
+    x = m.given(m.shape())
+    rank = len(m.shape_of(x))
+    # Along 15 numbers at most, as above.
+    axis = m.pick([i for i, size in enumerate(m.shape_of(x)) if size <= 15] or [0])
+    if m.shape_of(x)[axis] > 15:
+        return cumulative_sum(m, op_type)
+    options = ("CumsumOptions", {"Exclusive": m.flag(), "Reverse": m.flag()})
+    place = m.numbers(m.pick((axis, axis - rank)))
+    return m.op(op_type, [x, place], m.shape_of(x), m.quantization(3), options)
+
+
+def gather_nd(m: Maker, op_type: str) -> int:
+    x = m.given(m.shape())
+    source = m.shape_of(x)
+    depth = m.between(1, len(source))
+    rows = m.pick(((1,), (3,), (2, 2)))
+    if m.flag():
+        smallest = min(source[:depth])
+        indices = m.given((*rows, depth), (0, smallest - 1), dtype="int32")
+    else:
+        drawn = m.rng.integers(0, source[:depth], (*rows, depth))
+        indices = m.numbers(drawn)
+    shape = (*rows, *source[depth:])
+    return m.op(op_type, [x, indices], shape, m.like(x), ("GatherNdOptions", {}))
+
+
+def embedding(m: Maker, op_type: str) -> int:
+    """Looks rows up; those of int8 also as floats."""
+    own = m.quantization()
+    real = m.dtype == "int8" and m.flag()
+    if real:
+        own["zero_point"] = 0
+    table = m.values(m.shape((2, 3, 4)), **own)
+    rows, *rest = m.shape_of(table)
+    count = m.between(1, 5)
+    indices = m.given((count,), (0, rows - 1), dtype="int32")
+    out = {"dtype": "float32"} if real else m.like(table)
+    return m.op(op_type, [indices, table], (count, *rest), out)
+
+
+def update_slice(m: Maker, op_type: str) -> int:
+    """Writes over a part; the starts go beyond both ends."""
+    x = m.given(m.shape())
+    source = m.shape_of(x)
+    update = m.given([m.between(1, size) for size in source], **m.like(x))
+    kind = m.pick(("int32", "int64"))
+    if m.flag():
+        starts = m.given((len(source),), (-2, 9), dtype=kind)
+    else:
+        starts = m.model.constant(m.rng.integers(-2, 9, len(source)).astype(kind))
+    options = ("DynamicUpdateSliceOptions", {})
+    return m.op(op_type, [x, update, starts], source, m.like(x), options)
+
+
+def fill(m: Maker, op_type: str) -> int:
+    value = m.given(())
+    shape = m.shape()
+    return m.op(op_type, [m.numbers(shape), value], shape, m.like(value), ("FillOptions", {}))
+
+
+def zeros(m: Maker, op_type: str) -> int:
+    x = m.given(m.shape())
+    return m.op(op_type, [x], m.shape_of(x), m.like(x), ("ZerosLikeOptions", {}))
+
+
 def prelu(m: Maker, op_type: str) -> int:
     x = m.given(m.image())
     shape = m.shape_of(x)
@@ -973,6 +1050,7 @@ def variable(m: Maker, op_type: str) -> int:
 MAKERS: Final[dict[str, Callable[..., int | list[int]]]] = {
     "ABS": function,
     "ADD": arithmetic,
+    "ADD_N": sum_of_several,
     "ARG_MAX": arg_extremum,
     "ARG_MIN": arg_extremum,
     "ASSIGN_VARIABLE": variable,
@@ -985,24 +1063,30 @@ MAKERS: Final[dict[str, Callable[..., int | list[int]]]] = {
     "CONCATENATION": concatenation,
     "CONV_2D": convolution,
     "COS": function,
+    "CUMSUM": cumulative_sum,
     "DEPTHWISE_CONV_2D": depthwise,
     "DEPTH_TO_SPACE": blocks,
     "DEQUANTIZE": dequantize,
     "DIV": quotient,
+    "DYNAMIC_UPDATE_SLICE": update_slice,
     "ELU": function,
+    "EMBEDDING_LOOKUP": embedding,
     "EQUAL": comparison,
     "EXP": function,
     "EXPAND_DIMS": reshaped,
+    "FILL": fill,
     "FLOOR": function,
     "FLOOR_DIV": quotient,
     "FLOOR_MOD": quotient,
     "FULLY_CONNECTED": fully_connected,
     "GATHER": gather,
+    "GATHER_ND": gather_nd,
     "GELU": function,
     "GREATER": comparison,
     "GREATER_EQUAL": comparison,
     "HARD_SWISH": hard_swish,
     "L2_NORMALIZATION": l2_normalization,
+    "L2_POOL_2D": pool,
     "LEAKY_RELU": leaky_relu,
     "LESS": comparison,
     "LESS_EQUAL": comparison,
@@ -1060,6 +1144,7 @@ MAKERS: Final[dict[str, Callable[..., int | list[int]]]] = {
     "TRANSPOSE_CONV": transpose_convolution,
     "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm,
     "UNPACK": unpack,
+    "ZEROS_LIKE": zeros,
 }
 """What draws a model of each operator."""
 

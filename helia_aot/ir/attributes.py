@@ -47,7 +47,7 @@ class ConvolutionAttributes:
 
 @dataclass(frozen=True)
 class PoolAttributes:
-    """Options of AVERAGE_POOL_2D and MAX_POOL_2D."""
+    """Options of AVERAGE_POOL_2D, L2_POOL_2D and MAX_POOL_2D."""
 
     padding: Padding | ExplicitPadding
     stride_h: int
@@ -159,6 +159,19 @@ class ReduceAttributes:
     """Options of MEAN, SUM, REDUCE_MAX and REDUCE_MIN."""
 
     keep_dims: bool
+
+
+@dataclass(frozen=True)
+class CumulativeSumAttributes:
+    """Options of CUMSUM.
+
+    Attributes:
+        exclusive: Whether an element's own value is left out of its sum.
+        reverse: Whether the sums run from the end.
+    """
+
+    exclusive: bool
+    reverse: bool
 
 
 @dataclass(frozen=True)

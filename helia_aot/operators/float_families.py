@@ -34,6 +34,7 @@ from helia_aot.operators.floating import FLOAT16, FLOAT32, FloatType
 from helia_aot.operators.lstm import FloatLstm
 from helia_aot.operators.normalization import FloatL2Normalization
 from helia_aot.operators.spec import OperatorFamily
+from helia_aot.operators.sums import AddN, CumulativeSum
 from helia_aot.operators.svdf import FloatSvdf
 from helia_aot.operators.transpose_convolution import FloatTransposeConvolution
 
@@ -41,9 +42,11 @@ from helia_aot.operators.transpose_convolution import FloatTransposeConvolution
 def _families(kind: FloatType) -> dict[str, OperatorFamily]:
     return {
         "ADD": FloatBinary(kind, "add"),
+        "ADD_N": AddN(kind),
         "AVERAGE_POOL_2D": FloatPooling(kind, "arm_avg_pool"),
         "BATCH_MATMUL": FloatBatchMatMul(kind),
         "CONV_2D": FloatConvolution(kind),
+        "CUMSUM": CumulativeSum(kind),
         "DEPTHWISE_CONV_2D": FloatDepthwise(kind),
         "FULLY_CONNECTED": ByWeights(FloatFullyConnected(kind), BlockwiseFullyConnected(kind)),
         "HARD_SWISH": FloatFunction(kind, "hard_swish"),
@@ -61,6 +64,7 @@ def _families(kind: FloatType) -> dict[str, OperatorFamily]:
         "SVDF": FloatSvdf(kind),
         "TANH": FloatFunction(kind, "tanh"),
         "L2_NORMALIZATION": FloatL2Normalization(kind),
+        "L2_POOL_2D": FloatPooling(kind, "helia_nn_l2_pool"),
         "LEAKY_RELU": FloatLeakyRelu(kind),
         "LOG_SOFTMAX": FloatLogSoftmax(kind),
         "RESIZE_BILINEAR": FloatResizeBilinear(kind),

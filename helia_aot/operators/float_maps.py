@@ -29,7 +29,7 @@ from helia_aot.operators.spec import (
 
 
 class FloatPooling(Plain):
-    """AVERAGE_POOL_2D or MAX_POOL_2D of one float type.
+    """AVERAGE_POOL_2D, L2_POOL_2D or MAX_POOL_2D of one float type.
 
     Args:
         kind: The type.

@@ -13,6 +13,8 @@ from helia_aot.operators.comparison import Comparison, Logical, LogicalNot, Sele
 from helia_aot.operators.convolution import Convolution
 from helia_aot.operators.depthwise import Depthwise
 from helia_aot.operators.elementwise import Arithmetic, Extremum, Prelu
+from helia_aot.operators.filling import Fill, ZerosLike
+from helia_aot.operators.indexing import DynamicUpdateSlice, EmbeddingLookup, GatherNd
 from helia_aot.operators.integer32 import Arithmetic32
 from helia_aot.operators.layers_s16 import ConvolutionS16, DepthwiseS16, FullyConnectedS16
 from helia_aot.operators.linear import FullyConnected
@@ -41,6 +43,7 @@ from helia_aot.operators.reduction import ArgExtremum, Reduction
 from helia_aot.operators.resize import ResizeBilinear
 from helia_aot.operators.space_batch import SpaceBatch
 from helia_aot.operators.spec import OperatorFamily
+from helia_aot.operators.sums import AddN, CumulativeSum
 from helia_aot.operators.svdf import Svdf
 from helia_aot.operators.transpose_convolution import TransposeConvolution
 from helia_aot.operators.variables import Variable
@@ -61,9 +64,13 @@ UNTYPED: Final[Mapping[str, OperatorFamily]] = {
     "CONCATENATION": Concatenation(new_axis=False),
     "DEPTH_TO_SPACE": Blocks(to_depth=False),
     "DEQUANTIZE": Dequantize(),
+    "DYNAMIC_UPDATE_SLICE": DynamicUpdateSlice(),
+    "EMBEDDING_LOOKUP": EmbeddingLookup(),
     "EQUAL": Comparison("EQUAL"),
     "EXPAND_DIMS": Reshape(),
+    "FILL": Fill(),
     "GATHER": Gather(),
+    "GATHER_ND": GatherNd(),
     "GREATER": Comparison("GREATER"),
     "GREATER_EQUAL": Comparison("GREATER_EQUAL"),
     "LESS": Comparison("LESS"),
@@ -93,15 +100,18 @@ UNTYPED: Final[Mapping[str, OperatorFamily]] = {
     "TILE": Tile(),
     "TRANSPOSE": Transpose(),
     "UNPACK": Split(data=0, axis=None, inputs=1),
+    "ZEROS_LIKE": ZerosLike(),
 }
 """TFLite operator name -> the one family for all element types."""
 
 INTEGER: Final[Mapping[str, Mapping[str, OperatorFamily]]] = {
     "ABS": _integer(Activation("ABS")),
     "ADD": {**_integer(Arithmetic("add")), "int32": Arithmetic32("ADD")},
+    "ADD_N": {"int8": AddN()},
     "AVERAGE_POOL_2D": _integer(Pooling("avgpool")),
     "BATCH_MATMUL": _integer(IntegerBatchMatMul()),
     "CONV_2D": {"int8": Convolution(), "int16": ConvolutionS16()},
+    "CUMSUM": {"int8": CumulativeSum()},
     "DEPTHWISE_CONV_2D": {"int8": Depthwise(), "int16": DepthwiseS16()},
     "DIV": {"int8": Arithmetic("div"), "int32": Arithmetic32("DIV")},
     "ELU": {"int8": Activation("ELU")},

@@ -17,6 +17,7 @@ from helia_aot.ir.attributes import (
     BlockAttributes,
     CallAttributes,
     ConvolutionAttributes,
+    CumulativeSumAttributes,
     FullyConnectedAttributes,
     GeluAttributes,
     LeakyReluAttributes,
@@ -225,6 +226,13 @@ def _reducer(table: Any) -> ReduceAttributes:
     return ReduceAttributes(bool(_options(tflite.ReducerOptions, table).KeepDims()))
 
 
+def _cumulative_sum(table: Any) -> CumulativeSumAttributes:
+    if table is None:
+        return CumulativeSumAttributes(exclusive=False, reverse=False)
+    options = _options(tflite.CumsumOptions, table)
+    return CumulativeSumAttributes(bool(options.Exclusive()), bool(options.Reverse()))
+
+
 def _transpose_conv(table: Any) -> TransposeConvolutionAttributes:
     options = _options(tflite.TransposeConvOptions, table)
     return TransposeConvolutionAttributes(
@@ -278,6 +286,7 @@ _DECODERS: Final[dict[str, Callable[[Any], Any]]] = {
     "CALL_ONCE": _call_once,
     "CONCATENATION": _concatenation,
     "CONV_2D": _convolution,
+    "CUMSUM": _cumulative_sum,
     "DEPTHWISE_CONV_2D": _depthwise,
     "DEPTH_TO_SPACE": _depth_to_space,
     "DIV": _binary(tflite.DivOptions),
@@ -285,6 +294,7 @@ _DECODERS: Final[dict[str, Callable[[Any], Any]]] = {
     "GATHER": _gather,
     "GELU": _gelu,
     "L2_NORMALIZATION": _binary(tflite.L2NormOptions),
+    "L2_POOL_2D": _pool,
     "LEAKY_RELU": _leaky_relu,
     "MAX_POOL_2D": _pool,
     "MEAN": _reducer,
