@@ -1,0 +1,70 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * Adapters of sums, running sums, root mean squares and of what indices name.
+ */
+
+/* Sum of several inputs, all blobs: count, size, input offset, multiplier, shift, output offset. */
+static int32_t run_helia_nn_add_n_s8(const call_t *call)
+{
+    const int32_t *p = call->params;
+    return helia_nn_add_n_s8(call->blobs, p[0], p[2], p[3], p[4], p[5], call->output, p[1]);
+}
+
+/* Running sum: outer, extent, inner, exclusive, reverse, input offset, multiplier, shift, output offset. */
+static int32_t run_helia_nn_cumulative_sum_s8(const call_t *call)
+{
+    const int32_t *p = call->params;
+    return helia_nn_cumulative_sum_s8(call->blobs[0], p[0], p[1], p[2], p[3] != 0, p[4] != 0, p[5], p[6], p[7], p[8],
+                                      call->output);
+}
+
+/* Gather by positions: count, depth, run bytes. Blobs: input, indices, extents. */
+static int32_t run_helia_nn_gather_nd(const call_t *call)
+{
+    const int32_t *p = call->params;
+    return helia_nn_gather_nd(call->blobs[0], call->blobs[1], p[0], p[1], call->blobs[2], p[2], call->output);
+}
+
+/* Update of a part: start bytes, axes, element bytes. Blobs: input, update, starts, extents, extents of the update. */
+static int32_t run_helia_nn_update_slice(const call_t *call)
+{
+    const int32_t *p = call->params;
+    return helia_nn_update_slice(call->blobs[0], call->blobs[1], call->blobs[2], p[0], p[1], call->blobs[3], call->blobs[4],
+                                 p[2], call->output);
+}
+
+/* Sum: count, size. Running sum: outer, extent, inner, exclusive, reverse. Embedding: rows, count, row size, scale. */
+#define SUM_FLT_ADAPTERS(suffix)                                                                                              \
+    static int32_t run_helia_nn_add_n_##suffix(const call_t *call)                                                            \
+    {                                                                                                                         \
+        return helia_nn_add_n_##suffix(call->blobs, call->params[0], call->output, call->params[1]);                          \
+    }                                                                                                                         \
+    static int32_t run_helia_nn_cumulative_sum_##suffix(const call_t *call)                                                   \
+    {                                                                                                                         \
+        const int32_t *p = call->params;                                                                                      \
+        return helia_nn_cumulative_sum_##suffix(call->blobs[0], p[0], p[1], p[2], p[3] != 0, p[4] != 0, call->output);        \
+    }                                                                                                                         \
+    static int32_t run_helia_nn_embedding_s8_##suffix(const call_t *call)                                                     \
+    {                                                                                                                         \
+        const int32_t *p = call->params;                                                                                      \
+        return helia_nn_embedding_s8_##suffix(call->blobs[0], call->blobs[1], p[0], p[1], p[2], number_at(call, 3),           \
+                                              call->output);                                                                  \
+    }                                                                                                                         \
+    POOL_FLT_ADAPTER(helia_nn_l2_pool, suffix)
+
+#define SUM_FLT_ENTRIES(suffix)                                                                                               \
+    ENTRY(helia_nn_add_n_##suffix), ENTRY(helia_nn_cumulative_sum_##suffix), ENTRY(helia_nn_embedding_s8_##suffix),           \
+        ENTRY(helia_nn_l2_pool_##suffix)
+
+SUM_FLT_ADAPTERS(f32)
+#if defined(HELIA_NN_FLOAT16)
+SUM_FLT_ADAPTERS(f16)
+#define ALL_SUM_FLT_ENTRIES SUM_FLT_ENTRIES(f32), SUM_FLT_ENTRIES(f16)
+#else
+#define ALL_SUM_FLT_ENTRIES SUM_FLT_ENTRIES(f32)
+#endif
+
+#define ALL_SUM_ENTRIES                                                                                                       \
+    ENTRY(helia_nn_add_n_s8), ENTRY(helia_nn_cumulative_sum_s8), ENTRY(helia_nn_gather_nd), ENTRY(helia_nn_update_slice),     \
+        ALL_SUM_FLT_ENTRIES
