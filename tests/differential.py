@@ -67,6 +67,8 @@ MICRO_LACKS: Final = _pairs(
         "PACK": ["uint8", "bool"],
         "PAD": _WIDE,
         "PADV2": _WIDE,
+        "RANK": _EVERY,
+        "REDUCE_ANY": ["bool"],
         "REDUCE_MAX": ["int16"],
         "REDUCE_MIN": ["int16"],
         "RELU_N1_TO_1": ["int8", "int16", *_FLOATS],

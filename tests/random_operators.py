@@ -476,7 +476,7 @@ def extremum(m: Maker, op_type: str, x: int | None = None, other: int | None = N
 def comparison(m: Maker, op_type: str) -> int:
     """Compares numbers that are often equal; scales from 1 on are refused."""
     limits: tuple[float, float] | None = None
-    if m.dtype in ("int8", "int32"):
+    if m.dtype in ("int8", "int32", "int64"):
         limits = (-2, 2)
     x = m.given(m.shape(), limits, **m.quantization(coarse=False))
     own = m.like(x) if m.flag() else m.quantization(coarse=False)
@@ -539,7 +539,7 @@ def leaky_relu(m: Maker, op_type: str, x: int | None = None) -> int:
 
 def softmax(m: Maker, op_type: str, x: int | None = None) -> int:
     x = m.given(m.shape()) if x is None else x
-    beta = 1.0 if m.is_real else m.pick((1.0, 0.5, 2.0))
+    beta = m.pick((1.0, 0.5, 2.0))
     options = ("SoftmaxOptions", {"Beta": beta}) if op_type == "SOFTMAX" else None
     return m.op(op_type, [x], m.shape_of(x), _fixed(m, op_type), options)
 
@@ -929,6 +929,24 @@ def zeros(m: Maker, op_type: str) -> int:
     return m.op(op_type, [x], m.shape_of(x), m.like(x), ("ZerosLikeOptions", {}))
 
 
+def known(m: Maker, op_type: str) -> int:
+    """SHAPE and RANK."""
+    x = m.given(m.shape())
+    if op_type == "RANK":
+        return m.op(op_type, [x], (), {"dtype": "int32"})
+    options = ("ShapeOptions", {"OutType": DTYPES["int32"]})
+    return m.op(op_type, [x], (len(m.shape_of(x)),), {"dtype": "int32"}, options)
+
+
+def broadcast_args(m: Maker, op_type: str) -> int:
+    """Broadcasts a computed list to a constant one: ones, or the number that both share."""
+    count, shared = m.between(1, 5), m.between(1, 9)
+    x = m.given((m.between(1, count),), (1, shared) if shared < 3 else (1, 1), dtype=m.dtype)
+    other = [shared if shared < 3 else m.between(1, shared) for _ in range(count)]
+    y = m.model.constant(np.array(other, m.dtype))
+    return m.op(op_type, _pair(m, x, y), (count,), {"dtype": m.dtype})
+
+
 def prelu(m: Maker, op_type: str) -> int:
     x = m.given(m.image())
     shape = m.shape_of(x)
@@ -1057,6 +1075,7 @@ MAKERS: Final[dict[str, Callable[..., int | list[int]]]] = {
     "AVERAGE_POOL_2D": pool,
     "BATCH_MATMUL": batch_matmul,
     "BATCH_TO_SPACE_ND": space_batch,
+    "BROADCAST_ARGS": broadcast_args,
     "BROADCAST_TO": broadcast_to,
     "CAST": cast,
     "CEIL": function,
@@ -1109,7 +1128,10 @@ MAKERS: Final[dict[str, Callable[..., int | list[int]]]] = {
     "PADV2": pad,
     "PRELU": prelu,
     "QUANTIZE": requantize,
+    "RANK": known,
     "READ_VARIABLE": variable,
+    "REDUCE_ALL": reduction,
+    "REDUCE_ANY": reduction,
     "REDUCE_MAX": reduction,
     "REDUCE_MIN": reduction,
     "RELU": clamp,
@@ -1123,6 +1145,7 @@ MAKERS: Final[dict[str, Callable[..., int | list[int]]]] = {
     "RSQRT": function,
     "SELECT": selection,
     "SELECT_V2": selection,
+    "SHAPE": known,
     "SIN": function,
     "SLICE": slices,
     "SOFTMAX": softmax,

@@ -156,7 +156,7 @@ class ResizeAttributes:
 
 @dataclass(frozen=True)
 class ReduceAttributes:
-    """Options of MEAN, SUM, REDUCE_MAX and REDUCE_MIN."""
+    """Options of MEAN, SUM and the REDUCE operators."""
 
     keep_dims: bool
 

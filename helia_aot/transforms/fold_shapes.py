@@ -10,11 +10,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from helia_aot.ir.dtypes import DType
 from helia_aot.ir.graph import Graph, Operator, Tensor
-
-_INTEGERS = (DType.INT32, DType.INT64)
-
+from helia_aot.operators.static_shapes import rank_of, shape_of
 
 _LARGEST: Final = 4096
 """Elements of zeros that become a constant."""
@@ -47,14 +44,6 @@ def _folded(graph: Graph, operator: Operator) -> Tensor | None:
     return replace(output, data=value.astype(output.dtype.numpy))
 
 
-def _shape(source: Tensor, output: Tensor) -> NDArray[Any] | None:
-    return np.array(source.shape, np.int64) if output.dtype in _INTEGERS else None
-
-
-def _rank(source: Tensor, output: Tensor) -> NDArray[Any] | None:
-    return np.array(len(source.shape)) if output.dtype in _INTEGERS else None
-
-
 def _zeros(source: Tensor, output: Tensor) -> NDArray[Any] | None:
     """Quantized zeros are left: what TFLite writes, 0, is not their zero point."""
     if output.quantization is not None or source.elements > _LARGEST:
@@ -63,7 +52,7 @@ def _zeros(source: Tensor, output: Tensor) -> NDArray[Any] | None:
 
 
 _RULES: Final[Mapping[str, Callable[[Tensor, Tensor], NDArray[Any] | None]]] = {
-    "RANK": _rank,
-    "SHAPE": _shape,
+    "RANK": rank_of,
+    "SHAPE": shape_of,
     "ZEROS_LIKE": _zeros,
 }

@@ -301,6 +301,8 @@ _DECODERS: Final[dict[str, Callable[[Any], Any]]] = {
     "MIRROR_PAD": _mirror_pad,
     "MUL": _binary(tflite.MulOptions),
     "PACK": _pack,
+    "REDUCE_ALL": _reducer,
+    "REDUCE_ANY": _reducer,
     "REDUCE_MAX": _reducer,
     "REDUCE_MIN": _reducer,
     "RESHAPE": _reshape,

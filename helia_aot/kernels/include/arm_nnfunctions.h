@@ -1066,6 +1066,20 @@ arm_cmsis_nn_status helia_nn_update_slice(const void *input,
                                           void *output);
 
 /**
+ * Gives the extents to which two lists of extents, aligned at their ends, are broadcast. Not in ns-cmsis-nn.
+ *
+ * Rule: two extents are equal, or one of them is 1. The output has as many as the longer list.
+ *
+ * @param extent_bytes Bytes of each extent: 4 or 8.
+ */
+arm_cmsis_nn_status helia_nn_broadcast_extents(const void *input1,
+                                               const int32_t count1,
+                                               const void *input2,
+                                               const int32_t count2,
+                                               const int32_t extent_bytes,
+                                               void *output);
+
+/**
  * Cuts images, padded with bytes `fill` above and on the left as far as `padding` says and otherwise as far as the output
  * asks, into blocks; each place of a block becomes an image of the batch. Channels of the dimensions are not looked at.
  *
@@ -1408,6 +1422,26 @@ arm_cmsis_nn_status helia_nn_compare_s32(const int32_t *input1_data,
                                const int32_t orders,
                                bool *output_data,
                                const cmsis_nn_dims *output_dims);
+
+/** As helia_nn_compare_s32(). Not in ns-cmsis-nn. */
+arm_cmsis_nn_status helia_nn_compare_s64(const int64_t *input1_data,
+                               const cmsis_nn_dims *input1_dims,
+                               const int64_t *input2_data,
+                               const cmsis_nn_dims *input2_dims,
+                               const int32_t orders,
+                               bool *output_data,
+                               const cmsis_nn_dims *output_dims);
+
+/**
+ * The larger or the smaller of two numbers. Not in ns-cmsis-nn.
+ */
+arm_cmsis_nn_status helia_nn_extremum_s64(const int64_t *input1_data,
+                                          const cmsis_nn_dims *input1_dims,
+                                          const int64_t *input2_data,
+                                          const cmsis_nn_dims *input2_dims,
+                                          const bool largest,
+                                          int64_t *output_data,
+                                          const cmsis_nn_dims *output_dims);
 
 /**
  * Takes each element from the first input where the condition holds, else from the second; all are broadcast to the output's shape.

@@ -254,6 +254,10 @@ arm_cmsis_nn_status helia_nn_reduce_f32(
 arm_cmsis_nn_status helia_nn_log_softmax_f32(
     const float32_t *input, const int32_t num_rows, const int32_t row_size, float32_t *output);
 
+/** Softmax along rows of which the differences are multiplied by `beta`; computed in single precision. Not in ns-cmsis-nn. */
+arm_cmsis_nn_status helia_nn_softmax_beta_f32(
+    const float32_t *input, const int32_t num_rows, const int32_t row_size, const float32_t beta, float32_t *output);
+
 /** Each row divided by its length, or by 1e-6 if it is shorter; computed in single precision. Not in ns-cmsis-nn. */
 arm_cmsis_nn_status helia_nn_l2_normalize_f32(
     const float32_t *input, const int32_t num_rows, const int32_t row_size, float32_t *output);
@@ -625,6 +629,10 @@ arm_cmsis_nn_status helia_nn_reduce_f16(
     const int32_t *reduced_strides,
     const int32_t operation,
     float16_t *output);
+
+/** As helia_nn_softmax_beta_f32(). */
+arm_cmsis_nn_status helia_nn_softmax_beta_f16(
+    const float16_t *input, const int32_t num_rows, const int32_t row_size, const float32_t beta, float16_t *output);
 
 /** As helia_nn_l2_normalize_f32(). */
 arm_cmsis_nn_status helia_nn_l2_normalize_f16(
