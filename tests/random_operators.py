@@ -26,6 +26,7 @@ CLAMPS: Final = ("none", "relu", "relu6")
 CHANNELS: Final = (1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 20, 24)
 ANY: Final = ("int8", "int16", "int32", "int64", "uint8", "bool", "float32", "float16")
 """Types that stand for "any" of the page of operators: one byte, two, four and eight, and both kinds of floats."""
+RANKS: Final = (4, 3, 2, 1)
 PLATFORMS: Final = ("host", "apollo4p_evb", "apollo510_evb")
 """Without extensions, with DSP, and with MVE and FP16."""
 COARSENESS: Final = (1, 1, 1, 1, 0.02, 30)
@@ -172,6 +173,7 @@ class Maker:
         self.platform = self.pick(PLATFORMS[2:] if self.is_half else PLATFORMS)
         self.seed = self.between(0, 999)
         self.rng = np.random.default_rng(self.seed)
+        self.ranks: tuple[int, ...] = RANKS
 
     def case(self, name: str, outputs: Sequence[int]) -> Case:
         """Gives the model that was drawn."""
@@ -216,10 +218,13 @@ class Maker:
         """Draws batches, rows, columns and channels."""
         return self.between(1, 2), self.between(low, 8), self.between(low, 8), self.pick(CHANNELS)
 
-    def shape(self, ranks: Sequence[int] = (4, 3, 2, 1)) -> tuple[int, ...]:
-        """Draws a shape of one of the ranks."""
-        rank = self.pick(ranks)
-        return self.image()[4 - rank :] if rank <= 4 else (self.between(1, 3), *self.image())
+    def shape(self, ranks: Sequence[int] | None = None) -> tuple[int, ...]:
+        """Draws a shape of one of the ranks, by default of those that the operator has everywhere."""
+        rank = self.pick(ranks or self.ranks)
+        if rank <= 4:
+            return self.image()[4 - rank :]
+        # Small, so that a few more dimensions are not many more elements.
+        return tuple(self.between(1, 3) for _ in range(rank))
 
     def quantization(self, spread: float = 1.0, *, coarse: bool = True) -> dict[str, Any]:
         """Draws a quantization for the type of activations, now and then one that is far too coarse or fine."""
@@ -366,6 +371,8 @@ def fully_connected(m: Maker, op_type: str, x: int | None = None) -> int:
         x = m.given((*m.shape((1, 2, 3)), m.between(1, 40)))
     shape = m.shape_of(x)
     channels = m.between(1, 20)
+    if m.dtype != "int16" and m.pick((False, False, True)):
+        return _fully_connected_computed(m, op_type, x, channels)
     per_channel = m.dtype == "int8" and m.flag()
     filters = m.weights((channels, shape[-1]), channels, 0 if per_channel else -1)
     keeps = len(shape) > 2 and m.flag()
@@ -373,6 +380,17 @@ def fully_connected(m: Maker, op_type: str, x: int | None = None) -> int:
     inputs = [x, filters, *m.bias(x, filters, channels)]
     rows = shape[:-1] if keeps else (int(np.prod(shape[:-1])),)
     return m.op(op_type, inputs, (*rows, channels), m.quantization(5), options)
+
+
+def _fully_connected_computed(m: Maker, op_type: str, x: int, channels: int) -> int:
+    """Of computed weights, perhaps with a zero point, and a constant bias or none."""
+    *rows, depth = m.shape_of(x)
+    own = m.quantization(0.1, coarse=False)
+    filters = m.given((channels, depth), None if m.is_quantized else (-1, 1), **own)
+    options = _fused("FullyConnectedOptions", m.pick(CLAMPS), KeepNumDims=False)
+    inputs = [x, filters, *m.bias(x, filters, channels)]
+    shape = (int(np.prod(rows)), channels)
+    return m.op(op_type, inputs, shape, m.quantization(5), options)
 
 
 def transpose_convolution(m: Maker, op_type: str) -> int:
@@ -677,7 +695,13 @@ def slices(m: Maker, op_type: str, x: int | None = None) -> int:
             -1 if b + s == full and m.flag() else s
             for b, s, full in zip(begin, sizes, source, strict=True)
         ]
-        inputs = [x, m.numbers(begin), m.numbers(asked)]
+        first = m.numbers(begin)
+        if m.flag():
+            # Any begin in which the drawn sizes fit: the smallest room of all dimensions.
+            room = min(full - s for s, full in zip(sizes, source, strict=True))
+            first = m.given((len(source),), (0, room), dtype="int32")
+            asked = sizes
+        inputs = [x, first, m.numbers(asked)]
         return m.op(op_type, inputs, sizes, m.like(x), ("SliceOptions", {}))
     steps = [m.pick((1, 2, 3, -1, -2)) for _ in source]
     shape = [-(-(e - b) // abs(s)) for b, e, s in zip(begin, end, steps, strict=True)]
@@ -1172,6 +1196,10 @@ MAKERS: Final[dict[str, Callable[..., int | list[int]]]] = {
 """What draws a model of each operator."""
 
 
+DEEP: Final[dict[str, tuple[int, ...]]] = {}
+"""Further ranks of operators whose references have them."""
+
+
 def supported() -> list[tuple[str, str]]:
     """Gives every operator with every type that its family takes, "any" written out as :data:`ANY`."""
     pairs = {
@@ -1194,6 +1222,7 @@ def operators(draw: Callable[[Any], Any], op_type: str, dtype: str) -> Case:
         dtype: Element type of its activations.
     """
     m = Maker(draw, dtype)
+    m.ranks = (*RANKS, *DEEP.get(op_type, ()))
     made = MAKERS[op_type](m, op_type)
     return m.case(f"{op_type} {dtype}", made if isinstance(made, list) else [made])
 

@@ -178,9 +178,21 @@ def check_rank(role: str, tensor: Tensor | None, ranks: Sequence[int]) -> list[s
 
 
 def check_same_quantization(first: Tensor, second: Tensor) -> list[str]:
-    """Checks that input and output are quantized alike, as operators that only move or select need it."""
-    if None not in (first.quantization, second.quantization) and (
-        first.quantization != second.quantization
-    ):
+    """Checks that input and output are quantized alike, as operators that only move or select need it.
+
+    Scales may differ by so little that no number of the type would be requantized to another one.
+    """
+    if not _is_alike(first, second):
         return ["input and output are quantized differently; supported: the same quantization"]
     return []
+
+
+def _is_alike(first: Tensor, second: Tensor) -> bool:
+    one, two = first.quantization, second.quantization
+    if one is None or two is None or one == two:
+        return True
+    if one.is_per_channel or two.is_per_channel or one.zero_points != two.zero_points:
+        return False
+    # A number without its zero point is below 2^bits, and half a step away from the next one.
+    least = 2.0 ** -(8 * first.dtype.size_bytes + 1)
+    return two.scale > 0 and abs(one.scale / two.scale - 1) < least

@@ -8,6 +8,7 @@ from typing import Final
 
 from helia_aot.operators.batch_matmul import FloatBatchMatMul
 from helia_aot.operators.blockwise import BlockwiseFullyConnected, ByWeights
+from helia_aot.operators.computed_weights import ByOrigin, ComputedFullyConnected
 from helia_aot.operators.float_functions import (
     FUNCTIONS,
     FloatArithmetic,
@@ -48,7 +49,10 @@ def _families(kind: FloatType) -> dict[str, OperatorFamily]:
         "CONV_2D": FloatConvolution(kind),
         "CUMSUM": CumulativeSum(kind),
         "DEPTHWISE_CONV_2D": FloatDepthwise(kind),
-        "FULLY_CONNECTED": ByWeights(FloatFullyConnected(kind), BlockwiseFullyConnected(kind)),
+        "FULLY_CONNECTED": ByOrigin(
+            ByWeights(FloatFullyConnected(kind), BlockwiseFullyConnected(kind)),
+            ComputedFullyConnected(kind),
+        ),
         "HARD_SWISH": FloatFunction(kind, "hard_swish"),
         "LOGISTIC": FloatFunction(kind, "logistic"),
         "MAXIMUM": FloatSelection(kind, "maximum"),

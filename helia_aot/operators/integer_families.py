@@ -10,6 +10,7 @@ from helia_aot.operators.activation import Activation, LogSoftmax, Softmax
 from helia_aot.operators.batch_matmul import IntegerBatchMatMul
 from helia_aot.operators.cast import Cast
 from helia_aot.operators.comparison import Comparison, Logical, LogicalNot, Select
+from helia_aot.operators.computed_weights import ByOrigin, ComputedFullyConnected
 from helia_aot.operators.convolution import Convolution
 from helia_aot.operators.depthwise import Depthwise
 from helia_aot.operators.elementwise import Arithmetic, Extremum, Prelu
@@ -122,7 +123,10 @@ INTEGER: Final[Mapping[str, Mapping[str, OperatorFamily]]] = {
     "EXP": {"int8": Activation("EXP")},
     "FLOOR_DIV": {"int32": Arithmetic32("FLOOR_DIV")},
     "FLOOR_MOD": {"int32": Arithmetic32("FLOOR_MOD")},
-    "FULLY_CONNECTED": {"int8": FullyConnected(), "int16": FullyConnectedS16()},
+    "FULLY_CONNECTED": {
+        "int8": ByOrigin(FullyConnected(), ComputedFullyConnected()),
+        "int16": FullyConnectedS16(),
+    },
     "GELU": {"int8": Activation("GELU")},
     "HARD_SWISH": {"int8": HardSwish()},
     "L2_NORMALIZATION": {"int8": L2Normalization()},

@@ -1066,6 +1066,22 @@ arm_cmsis_nn_status helia_nn_update_slice(const void *input,
                                           void *output);
 
 /**
+ * Copies the part of a tensor that starts where numbers say. Not in ns-cmsis-nn.
+ *
+ * Rule: 1 to 8 axes, the part lies inside.
+ *
+ * @param start_bytes Bytes of each start: 4 or 8.
+ */
+arm_cmsis_nn_status helia_nn_slice(const void *input,
+                                   const void *starts,
+                                   const int32_t start_bytes,
+                                   const int32_t axes,
+                                   const int32_t *extents,
+                                   const int32_t *output_extents,
+                                   const int32_t element_bytes,
+                                   void *output);
+
+/**
  * Gives the extents to which two lists of extents, aligned at their ends, are broadcast. Not in ns-cmsis-nn.
  *
  * Rule: two extents are equal, or one of them is 1. The output has as many as the longer list.
@@ -1469,6 +1485,20 @@ arm_cmsis_nn_status helia_nn_log_softmax_s8(const int8_t *input,
                                const int32_t shift,
                                const int32_t diff_min,
                                int8_t *output);
+
+/**
+ * Fully connected layer whose weights have an offset too. Not in ns-cmsis-nn.
+ *
+ * @param bias May be NULL.
+ */
+arm_cmsis_nn_status helia_nn_fully_connected_offsets_s8(const cmsis_nn_fc_params *fc_params,
+                                                        const cmsis_nn_per_tensor_quant_params *quant_params,
+                                                        const cmsis_nn_dims *input_dims,
+                                                        const int8_t *input,
+                                                        const cmsis_nn_dims *filter_dims,
+                                                        const int8_t *filter,
+                                                        const int32_t *bias,
+                                                        int8_t *output);
 
 /**
  * Sum of `count` inputs of one scale, taken in steps of 2^-19 and wrapping beyond 4096 steps of the inputs. Not in ns-cmsis-nn.
