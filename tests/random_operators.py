@@ -12,7 +12,8 @@ one column and one channel; weights and inputs are random numbers from a drawn s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -26,7 +27,9 @@ CLAMPS: Final = ("none", "relu", "relu6")
 CHANNELS: Final = (1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 20, 24)
 ANY: Final = ("int8", "int16", "int32", "int64", "uint8", "bool", "float32", "float16")
 """Types that stand for "any" of the page of operators: one byte, two, four and eight, and both kinds of floats."""
-RANKS: Final = (4, 3, 2, 1)
+RANKS: Final = (4, 3, 2, 1, 5)
+FLAT: Final = frozenset({"L2_NORMALIZATION", "STRIDED_SLICE"})
+"""Operators that TFLite Micro has up to four dimensions of."""
 PLATFORMS: Final = ("host", "apollo4p_evb", "apollo510_evb")
 """Without extensions, with DSP, and with MVE and FP16."""
 COARSENESS: Final = (1, 1, 1, 1, 0.02, 30)
@@ -128,6 +131,23 @@ def _array(rng: np.random.Generator, tensor: Tensor, limits: tuple[float, float]
     return rng.integers(int(low), int(high), tensor.shape, endpoint=True).astype(tensor.dtype)
 
 
+@dataclass(frozen=True)
+class Packed:
+    """Weights that a file holds as int4 numbers with a scale for each block.
+
+    Attributes:
+        tensor: The tensor, which holds the floats that they stand for.
+        values: The int4 numbers.
+        scales: A scale for each block of the last dimension.
+        size: Elements of a block.
+    """
+
+    tensor: int
+    values: np.ndarray
+    scales: np.ndarray
+    size: int
+
+
 def merged(cases: Sequence[Case]) -> Case:
     """Puts models side by side into one, each with inputs and outputs of its own."""
     model = ModelBuilder()
@@ -174,6 +194,7 @@ class Maker:
         self.seed = self.between(0, 999)
         self.rng = np.random.default_rng(self.seed)
         self.ranks: tuple[int, ...] = RANKS
+        self.packed: Packed | None = None
 
     def case(self, name: str, outputs: Sequence[int]) -> Case:
         """Gives the model that was drawn."""
@@ -186,7 +207,23 @@ class Maker:
             tuple(outputs),
             tuple(self.limits),
             self.seed,
+            **({} if self.packed is None else self._with_blocks(self.packed, outputs)),
         )
+
+    def _with_blocks(self, packed: Packed, outputs: Sequence[int]) -> dict[str, Any]:
+        """Gives the file with packed weights in the place of the floats that they stand for."""
+        model = deepcopy(self.model)
+        scales = model.constant(packed.scales)
+        plain = model.tensors[packed.tensor]
+        pairs = (packed.values.astype(np.uint8) & 15).reshape(-1, 2)
+        model.tensors[packed.tensor] = replace(
+            plain,
+            dtype="int4",
+            data=(pairs[:, 0] | pairs[:, 1] << 4).tobytes(),
+            blocks=(scales, packed.size),
+        )
+        data = model.build(inputs=self.inputs, outputs=outputs)
+        return {"file": data, "refused_by": ("TFLite Micro", "LiteRT")}
 
     @property
     def is_real(self) -> bool:
@@ -219,7 +256,7 @@ class Maker:
         return self.between(1, 2), self.between(low, 8), self.between(low, 8), self.pick(CHANNELS)
 
     def shape(self, ranks: Sequence[int] | None = None) -> tuple[int, ...]:
-        """Draws a shape of one of the ranks, by default of those that the operator has everywhere."""
+        """Draws a shape of one of the ranks, by default of those that the references have."""
         rank = self.pick(ranks or self.ranks)
         if rank <= 4:
             return self.image()[4 - rank :]
@@ -367,6 +404,8 @@ def depthwise(m: Maker, op_type: str, x: int | None = None) -> int:
 
 
 def fully_connected(m: Maker, op_type: str, x: int | None = None) -> int:
+    if x is None and m.is_real and m.flag():
+        return _fully_connected_blocks(m, op_type)
     if x is None:
         x = m.given((*m.shape((1, 2, 3)), m.between(1, 40)))
     shape = m.shape_of(x)
@@ -380,6 +419,22 @@ def fully_connected(m: Maker, op_type: str, x: int | None = None) -> int:
     inputs = [x, filters, *m.bias(x, filters, channels)]
     rows = shape[:-1] if keeps else (int(np.prod(shape[:-1])),)
     return m.op(op_type, inputs, (*rows, channels), m.quantization(5), options)
+
+
+def _fully_connected_blocks(m: Maker, op_type: str) -> int:
+    """Of int4 weights with a scale for each block."""
+    size, blocks, channels = m.pick((8, 16, 24, 32)), m.between(1, 3), m.between(1, 12)
+    x = m.given((m.between(1, 5), size * blocks))
+    values = m.rng.integers(-8, 8, (channels, size * blocks)).astype(np.int8)
+    kind = np.float16 if m.flag() else np.float32
+    scales = m.rng.uniform(0.001, 0.1, (channels, blocks)).astype(kind)
+    floats = values * np.repeat(scales.astype(np.float32), size, axis=1)
+    filters = m.model.constant(floats.astype(np.float32))
+    m.packed = Packed(filters, values, scales, size)
+    options = _fused("FullyConnectedOptions", m.pick(CLAMPS), KeepNumDims=False)
+    inputs = [x, filters, *m.bias(x, filters, channels)]
+    shape = (m.shape_of(x)[0], channels)
+    return m.op(op_type, inputs, shape, m.quantization(5), options)
 
 
 def _fully_connected_computed(m: Maker, op_type: str, x: int, channels: int) -> int:
@@ -427,6 +482,9 @@ def _other(
         own = own[-1:]
     elif form == "one":
         own = [1]
+    elif form == "some" and len(own) > 4:
+        first = m.between(1, len(own) - 1)  # more runs of dimensions are refused
+        own = [1] * first + own[first:]
     elif form == "some":
         own = [size if m.flag() else 1 for size in own]
     return m.values(own, limits, **q) if m.flag() else m.given(own, limits, **q)
@@ -1196,10 +1254,6 @@ MAKERS: Final[dict[str, Callable[..., int | list[int]]]] = {
 """What draws a model of each operator."""
 
 
-DEEP: Final[dict[str, tuple[int, ...]]] = {}
-"""Further ranks of operators whose references have them."""
-
-
 def supported() -> list[tuple[str, str]]:
     """Gives every operator with every type that its family takes, "any" written out as :data:`ANY`."""
     pairs = {
@@ -1222,7 +1276,7 @@ def operators(draw: Callable[[Any], Any], op_type: str, dtype: str) -> Case:
         dtype: Element type of its activations.
     """
     m = Maker(draw, dtype)
-    m.ranks = (*RANKS, *DEEP.get(op_type, ()))
+    m.ranks = RANKS[:-1] if op_type in FLAT else RANKS
     made = MAKERS[op_type](m, op_type)
     return m.case(f"{op_type} {dtype}", made if isinstance(made, list) else [made])
 

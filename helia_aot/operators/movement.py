@@ -16,6 +16,7 @@ from helia_aot.operators.copies import (
     Axis,
     element_strides,
     mapped_copy,
+    merged_axes,
     renamed,
     strided_copy,
 )
@@ -145,8 +146,9 @@ class Strided(Mover):
             axes, _ = self.axes(graph, operator)
         except ValueError as error:
             return [str(error)]
-        if len(axes) > MOST_AXES:
-            return [f"moves along {len(axes)} axes; supported: {MOST_AXES}"]
+        moved = len(merged_axes(axes)[1])
+        if moved > MOST_AXES:
+            return [f"moves along {moved} axes; supported: {MOST_AXES}"]
         elements = int(np.prod([axis.extent for axis in axes], dtype=np.int64))
         if elements != output.elements:
             return [
@@ -352,7 +354,7 @@ class Tile(Strided):
             multiples, source.shape, element_strides(source.shape), strict=True
         ):
             axes += [Axis(count, 0), Axis(size, stride)]
-        return [axis for axis in axes if axis.extent != 1], 0
+        return axes, 0
 
 
 class Reverse(Strided):
