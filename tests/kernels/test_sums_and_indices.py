@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of several inputs, running sums, root mean squares, and what indices name, against numpy."""
+"""Sums of several inputs, running sums, root mean squares, what indices name, int64 pairs and weights with an offset."""
 
 from __future__ import annotations
 
@@ -88,6 +88,69 @@ def moved_cases():
     yield Case("helia_nn_update_slice", [4, 1, 2], tensors, line.nbytes), expected
 
 
+PAIRS = (((2, 3, 4, 5), (1, 1, 1, 5)), ((1, 1, 1, 1), (1, 2, 3, 9)), ((1, 4, 1, 7), (2, 4, 3, 1)))
+
+
+def wide_cases():
+    """Pairs of int64 numbers of which many are equal, some only in their low halves."""
+    rng = np.random.default_rng(6)
+    for first, second in PAIRS:
+        a, b = (rng.integers(-1, 2, s) + (rng.integers(-1, 2, s) << 40) for s in (first, second))
+        size = np.broadcast_shapes(first, second)
+        for orders in (1, 2, 3, 4, 6, 13):
+            expected = (np.select([a < b, a == b], [1, 2], 4) & orders) != 0
+            params = [*first, *second, *size, orders]
+            yield Case("helia_nn_compare_s64", params, [a, b], expected.size), expected
+        for largest, function in ((0, np.minimum), (1, np.maximum)):
+            expected = function(a, b)
+            params = [*first, *second, *size, largest]
+            yield Case("helia_nn_extremum_s64", params, [a, b], expected.nbytes), expected
+
+
+def shape_cases():
+    x = np.arange(60, dtype=np.int16).reshape(4, 3, 5)
+    for size, starts in (((1, 1, 1), (3, 2, 4)), ((4, 3, 5), (0, 0, 0)), ((2, 1, 4), (2, 1, 1))):
+        expected = x[tuple(slice(s, s + n) for s, n in zip(starts, size, strict=True))]
+        walks = [np.array(x.shape, np.int32), np.array(size, np.int32)]
+        for kind in (np.int32, np.int64):
+            tensors = [x, np.array(starts, kind), *walks]
+            params = [np.dtype(kind).itemsize, 3, 2]
+            yield Case("helia_nn_slice", params, tensors, expected.nbytes), np.array(expected)
+    for first, second in (((3,), (1,)), ((2, 1, 5), (4, 1)), ((1,), (7, 1, 2)), ((6, 6), (6, 6))):
+        for kind in (np.int32, np.int64):
+            expected = np.array(np.broadcast_shapes(first, second), kind)
+            tensors = [np.array(first, kind), np.array(second, kind)]
+            params = [len(first), len(second), np.dtype(kind).itemsize]
+            yield Case("helia_nn_broadcast_extents", params, tensors, expected.nbytes), expected
+
+
+def layer_cases():
+    rng = np.random.default_rng(7)
+    for rows, depth, channels, has_bias in (
+        (1, 1, 1, 0),
+        (3, 7, 5, 1),
+        (2, 33, 16, 1),
+        (1, 64, 3, 0),
+    ):
+        x, w = (
+            rng.integers(-128, 128, s).astype(np.int8) for s in ((rows, depth), (channels, depth))
+        )
+        bias = rng.integers(-4000, 4000, channels).astype(np.int32) if has_bias else None
+        for offset in (0, 128, -127):
+            total = (x.astype(np.int64) + 9) @ (w.astype(np.int64) + offset).T
+            scaled = oracle.scaled(total + (0 if bias is None else bias), *oracle.factor(0.002))
+            expected = np.clip(scaled - 4, -100, 90).astype(np.int8)
+            params = [rows, depth, channels, 9, offset, -4, -100, 90, *oracle.factor(0.002)]
+            case = Case("helia_nn_fully_connected_offsets_s8", params, [x, w, bias], expected.size)
+            yield case, expected
+
+
+@each_target
+def test_pairs_shapes_and_weights_with_an_offset(target: str) -> None:
+    made, expected = zip(*wide_cases(), *shape_cases(), *layer_cases(), strict=True)
+    check_cases(target, made, expected)
+
+
 @each_target
 def test_integers_and_bytes(target: str) -> None:
     made, expected = zip(*integer_cases(), *moved_cases(), strict=True)
@@ -122,6 +185,12 @@ def float_cases(suffix: str):
         ]  # fmt: skip
         expected = np.clip(np.sqrt(squares), *limits)
         yield Case(f"helia_nn_l2_pool_{suffix}", params, [x], squares.size * x.itemsize), expected
+    for rows, size, beta in ((1, 1, 2.0), (3, 10, 0.5), (2, 33, 1.7), (2, 5, -0.3)):
+        x = values(rng, (rows, size), suffix, 3)
+        powers = np.exp(x.astype(np.float64) * np.float64(np.float32(beta)))
+        expected = powers / powers.sum(axis=1, keepdims=True)
+        params = [rows, size, *bits(beta)]
+        yield Case(f"helia_nn_softmax_beta_{suffix}", params, [x], x.nbytes), expected
     for rows, size, count in ((1, 1, 1), (7, 5, 4), (3, 33, 2)):
         table = rng.integers(-128, 128, (rows, size)).astype(np.int8)
         indices = rng.integers(0, rows, count).astype(np.int32)
@@ -158,5 +227,19 @@ def test_calls_outside_of_the_rules_are_refused(target: str) -> None:
             Case("helia_nn_update_slice", [4, 1, 1], [x, x, two, *walks], 4),
             Case("helia_nn_update_slice", [2, 1, 1], [x, x, two, *walks[:1] * 2], 4),
             Case("helia_nn_update_slice", [4, 9, 1], [x, x, two, *walks], 4),
+            Case("helia_nn_slice", [4, 1, 1], [x, two, walks[0], walks[0] - 1], 3),
+            Case("helia_nn_slice", [4, 1, 1], [x, -two, walks[0], walks[0] - 1], 3),
+            Case("helia_nn_slice", [4, 0, 1], [x, two, *walks], 4),
+            Case("helia_nn_broadcast_extents", [2, 1, 4], [two, two + 1], 8),
+            Case("helia_nn_broadcast_extents", [2, 1, 2], [two, two], 8),
+            Case("helia_nn_compare_s64", [1, 1, 1, 2, 1, 1, 1, 2, 1, 1, 1, 3, 1], [x, x], 3),
+            Case("helia_nn_extremum_s64", [1, 1, 1, 2, 1, 1, 1, 2, 1, 1, 1, 3, 1], [x, x], 24),
+            Case("helia_nn_softmax_beta_f32", [0, 4, *bits(2)], [x], 16),
+            Case(
+                "helia_nn_fully_connected_offsets_s8",
+                [1, 0, 1, 0, 0, 0, -128, 127, 1 << 30, 0],
+                [x, x, None],
+                1,
+            ),
         ],
     )
