@@ -329,13 +329,13 @@ class Maker:
         scale: Any = 0.004 if axis < 0 else self.rng.uniform(0.001, 0.01, channels)
         return self.model.constant(data, scale=scale, axis=max(axis, 0))
 
-    def bias(self, x: int, filters: int, channels: int) -> list[int]:
-        """Adds a bias or none."""
+    def bias(self, x: int, filters: int, channels: int, *, narrow: bool = False) -> list[int]:
+        """Adds a bias or none; int16 layers may have one of int32."""
         if not self.flag():
             return []
         if self.is_real:
             return [self.model.constant(self.rng.uniform(-1, 1, channels).astype(np.float32))]
-        dtype = np.int64 if self.dtype == "int16" else np.int32
+        dtype = np.int64 if self.dtype == "int16" and not narrow else np.int32
         data = self.rng.integers(-4000, 4000, channels).astype(dtype)
         source, weights = self.model.tensors[x], self.model.tensors[filters]
         return [self.model.constant(data, scale=source.scale[0] * np.array(weights.scale))]
@@ -384,8 +384,11 @@ def convolution(m: Maker, op_type: str, x: int | None = None) -> int:
     kernel, out, fields = _window(m, (h, w), dilated=True)
     channels = m.between(1, 20) * groups
     filters = m.weights((channels, *kernel, c // groups), channels, m.pick((0, -1)))
+    narrow = m.dtype == "int16" and m.flag()
+    if m.dtype == "int16":
+        fields["QuantizedBiasType"] = DTYPES["int32" if narrow else "int64"]
     options = _fused("Conv2DOptions", m.pick(CLAMPS), **fields)
-    inputs = [x, filters, *m.bias(x, filters, channels)]
+    inputs = [x, filters, *m.bias(x, filters, channels, narrow=narrow)]
     return m.op(op_type, inputs, (n, *out, channels), m.quantization(4), options)
 
 
@@ -412,11 +415,15 @@ def fully_connected(m: Maker, op_type: str, x: int | None = None) -> int:
     channels = m.between(1, 20)
     if m.dtype != "int16" and m.pick((False, False, True)):
         return _fully_connected_computed(m, op_type, x, channels)
-    per_channel = m.dtype == "int8" and m.flag()
+    per_channel = m.is_quantized and m.flag()
     filters = m.weights((channels, shape[-1]), channels, 0 if per_channel else -1)
     keeps = len(shape) > 2 and m.flag()
-    options = _fused("FullyConnectedOptions", m.pick(CLAMPS), KeepNumDims=keeps)
-    inputs = [x, filters, *m.bias(x, filters, channels)]
+    narrow = m.dtype == "int16" and m.flag()
+    kind = (
+        {"QuantizedBiasType": DTYPES["int32" if narrow else "int64"]} if m.dtype == "int16" else {}
+    )
+    options = _fused("FullyConnectedOptions", m.pick(CLAMPS), KeepNumDims=keeps, **kind)
+    inputs = [x, filters, *m.bias(x, filters, channels, narrow=narrow)]
     rows = shape[:-1] if keeps else (int(np.prod(shape[:-1])),)
     return m.op(op_type, inputs, (*rows, channels), m.quantization(5), options)
 

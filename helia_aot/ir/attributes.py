@@ -34,6 +34,7 @@ class ConvolutionAttributes:
         dilation_w: Horizontal distance of filter taps.
         activation: Fused activation.
         depth_multiplier: Outputs for each input channel; 1 for CONV_2D.
+        narrow_bias: Whether a bias that is absent counts as int32, so that int16 layers have 32-bit accumulators.
     """
 
     padding: Padding | ExplicitPadding
@@ -43,6 +44,7 @@ class ConvolutionAttributes:
     dilation_w: int
     activation: Activation
     depth_multiplier: int = 1
+    narrow_bias: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,13 @@ class FullyConnectedAttributes:
         activation: Fused activation.
         keep_num_dims: Whether the output keeps the leading dimensions of the input.
         shuffled_weights: Whether the weights are in TFLite's shuffled format, which is not supported.
+        narrow_bias: Whether a bias that is absent counts as int32, so that int16 layers have 32-bit accumulators.
     """
 
     activation: Activation
     keep_num_dims: bool
     shuffled_weights: bool
+    narrow_bias: bool = False
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,17 @@ static int32_t run_helia_nn_fully_connected_offsets_s8(const call_t *call)
                                                call->output);
 }
 
+/* 32-bit accumulators: rows, depth, channels, activation min max. Blobs: input, filter, bias, multipliers, shifts. */
+static int32_t run_helia_nn_fully_connected_s16_s32(const call_t *call)
+{
+    const int32_t *p = call->params;
+    const cmsis_nn_dims input = {p[0], 1, 1, p[1]}, filter = {p[1], 1, 1, p[2]};
+    const cmsis_nn_fc_params params = {.activation = {p[3], p[4]}};
+    const cmsis_nn_per_channel_quant_params quant = {(int32_t *)call->blobs[3], (int32_t *)call->blobs[4]};
+    return helia_nn_fully_connected_s16_s32(&params, &quant, &input, call->blobs[0], &filter, call->blobs[1], call->blobs[2],
+                                            call->output);
+}
+
 /* Sum: count, size. Running sum: outer, extent, inner, exclusive, reverse.
  * Embedding: rows, count, row size, scale. Softmax: rows, row size, beta. */
 #define SUM_FLT_ADAPTERS(suffix)                                                                                              \
@@ -115,4 +126,5 @@ SUM_FLT_ADAPTERS(f16)
     ENTRY(helia_nn_add_n_s8), ENTRY(helia_nn_cumulative_sum_s8), ENTRY(helia_nn_gather_nd), ENTRY(helia_nn_update_slice),     \
         ENTRY(helia_nn_slice), ENTRY(helia_nn_broadcast_extents), ENTRY(helia_nn_compare_s64),                                \
         ENTRY(helia_nn_extremum_s64), ENTRY(helia_nn_fully_connected_offsets_s8),                                             \
+        ENTRY(helia_nn_fully_connected_s16_s32),                                                                              \
         ALL_SUM_FLT_ENTRIES

@@ -143,6 +143,15 @@ def layer_cases():
             params = [rows, depth, channels, 9, offset, -4, -100, 90, *oracle.factor(0.002)]
             case = Case("helia_nn_fully_connected_offsets_s8", params, [x, w, bias], expected.size)
             yield case, expected
+        x = rng.integers(-32768, 32768, (rows, depth)).astype(np.int16)
+        factors = [oracle.factor(real) for real in rng.uniform(1e-5, 1e-2, channels)]
+        multipliers, shifts = np.array(factors, np.int32).T
+        total = x.astype(np.int64) @ w.astype(np.int64).T + (0 if bias is None else bias)
+        scaled = [oracle.scaled(total[:, c], *factors[c]) for c in range(channels)]
+        expected = np.clip(np.stack(scaled, axis=1), -30000, 32767).astype(np.int16)
+        tensors = [x, w, bias, np.array(multipliers), np.array(shifts)]
+        params = [rows, depth, channels, -30000, 32767]
+        yield Case("helia_nn_fully_connected_s16_s32", params, tensors, expected.nbytes), expected
 
 
 @each_target
@@ -235,6 +244,7 @@ def test_calls_outside_of_the_rules_are_refused(target: str) -> None:
             Case("helia_nn_compare_s64", [1, 1, 1, 2, 1, 1, 1, 2, 1, 1, 1, 3, 1], [x, x], 3),
             Case("helia_nn_extremum_s64", [1, 1, 1, 2, 1, 1, 1, 2, 1, 1, 1, 3, 1], [x, x], 24),
             Case("helia_nn_softmax_beta_f32", [0, 4, *bits(2)], [x], 16),
+            Case("helia_nn_fully_connected_s16_s32", [0, 1, 1, -9, 9], [x, x, None, two, two], 2),
             Case(
                 "helia_nn_fully_connected_offsets_s8",
                 [1, 0, 1, 0, 0, 0, -128, 127, 1 << 30, 0],

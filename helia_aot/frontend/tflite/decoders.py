@@ -104,6 +104,7 @@ def _convolution(table: Any) -> ConvolutionAttributes:
         dilation_h=_positive(options.DilationHFactor(), "dilation height"),
         dilation_w=_positive(options.DilationWFactor(), "dilation width"),
         activation=_activation(options.FusedActivationFunction()),
+        narrow_bias=options.QuantizedBiasType() == tflite.TensorType.INT32,
     )
 
 
@@ -139,6 +140,7 @@ def _fully_connected(table: Any) -> FullyConnectedAttributes:
         activation=_activation(options.FusedActivationFunction()),
         keep_num_dims=bool(options.KeepNumDims()),
         shuffled_weights=options.WeightsFormat() != default,
+        narrow_bias=options.QuantizedBiasType() == tflite.TensorType.INT32,
     )
 
 

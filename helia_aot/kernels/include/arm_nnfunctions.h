@@ -1501,6 +1501,20 @@ arm_cmsis_nn_status helia_nn_fully_connected_offsets_s8(const cmsis_nn_fc_params
                                                         int8_t *output);
 
 /**
+ * Fully connected layer over int16 numbers with 32-bit accumulators, which wrap. Not in ns-cmsis-nn.
+ *
+ * @param bias May be NULL.
+ */
+arm_cmsis_nn_status helia_nn_fully_connected_s16_s32(const cmsis_nn_fc_params *fc_params,
+                                                     const cmsis_nn_per_channel_quant_params *quant_params,
+                                                     const cmsis_nn_dims *input_dims,
+                                                     const int16_t *input,
+                                                     const cmsis_nn_dims *filter_dims,
+                                                     const int8_t *filter,
+                                                     const int32_t *bias,
+                                                     int16_t *output);
+
+/**
  * Sum of `count` inputs of one scale, taken in steps of 2^-19 and wrapping beyond 4096 steps of the inputs. Not in ns-cmsis-nn.
  *
  * @param input_offset Minus the zero point of the inputs; it is added once more than there are inputs, as in TensorFlow Lite Micro.
