@@ -1055,10 +1055,12 @@ def hard_swish(m: Maker, op_type: str) -> int:
 
 def batch_matmul(m: Maker, op_type: str) -> int:
     rows, depth, columns = m.between(1, 6), m.between(1, 20), m.between(1, 6)
-    batches = [[m.between(1, 3)], [m.between(1, 2), m.between(1, 3)], []][m.between(0, 2)]
+    batches = [m.between(1, 3) for _ in range(m.pick((1, 2, 0, 3)))]
+    shared = m.between(0, len(batches))  # the right side repeats along the first dimensions
     adj_x, adj_y = m.flag(), m.flag()
     left = [*batches, depth, rows] if adj_x else [*batches, rows, depth]
-    right = [*batches, columns, depth] if adj_y else [*batches, depth, columns]
+    own = [1] * shared + batches[shared:] if m.flag() else batches
+    right = [*own, columns, depth] if adj_y else [*own, depth, columns]
     x = m.given(left)
     other = m.quantization()
     if m.flag():
