@@ -162,10 +162,11 @@ def check_activation(activation: Activation) -> list[str]:
 
 def check_steps(attributes: ConvolutionAttributes | PoolAttributes) -> list[str]:
     """Checks that strides, dilations and window sizes are at least 1; damaged files have others."""
+    numbers = {field.name: getattr(attributes, field.name) for field in fields(attributes)}
     return [
-        f"{field.name} is {getattr(attributes, field.name)}; it must be at least 1"
-        for field in fields(attributes)
-        if isinstance(getattr(attributes, field.name), int) and getattr(attributes, field.name) < 1
+        f"{name} is {number}; it must be at least 1"
+        for name, number in numbers.items()
+        if isinstance(number, int) and not isinstance(number, bool) and number < 1
     ]
 
 

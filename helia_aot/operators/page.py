@@ -16,8 +16,8 @@ _INTRODUCTION: Final = f"""# Operators
 Which TFLite operators are compiled, for which element types. Columns are types of activations; *other* names more of
 them, "any" is every type of whole bytes. A model that needs more is refused whole, with every operator and reason.
 
-Operators that a transform computes at conversion are not listed: SHAPE and whatever follows from constants,
-DEQUANTIZE of constants, VAR_HANDLE and CALL_ONCE.
+What follows from constants or static shapes alone is computed at conversion where it is small, whatever the table says.
+VAR_HANDLE and CALL_ONCE are not listed: a transform resolves them.
 
 Generated from the code: refresh with `{REFRESH}`.
 """
