@@ -51,11 +51,15 @@ MICRO_LACKS: Final = _pairs(
         "CONCATENATION": ["uint8"],
         "DEPTH_TO_SPACE": ["int16", *_RARE],
         "DEQUANTIZE": ["float16"],
+        "DYNAMIC_UPDATE_SLICE": _WIDE,
+        "EMBEDDING_LOOKUP": ["int16", *_RARE],
         "EXP": ["int8"],
         "EXPAND_DIMS": _RARE,
+        "FILL": ["int16", *_WIDE],
         "FLOOR_DIV": ["int32"],
         "FLOOR_MOD": ["int32"],
         "GATHER": ["int16", *_RARE],
+        "GATHER_ND": ["int16", *_RARE],
         "GELU": ["int8", *_FLOATS],
         "LOG": ["int8"],
         "MIRROR_PAD": ["int16", *_RARE],
@@ -63,6 +67,8 @@ MICRO_LACKS: Final = _pairs(
         "PACK": ["uint8", "bool"],
         "PAD": _WIDE,
         "PADV2": _WIDE,
+        "RANK": _EVERY,
+        "REDUCE_ANY": ["bool"],
         "REDUCE_MAX": ["int16"],
         "REDUCE_MIN": ["int16"],
         "RELU_N1_TO_1": ["int8", "int16", *_FLOATS],
@@ -79,6 +85,7 @@ MICRO_LACKS: Final = _pairs(
         "TILE": _EVERY,
         "TRANSPOSE": _RARE,
         "UNPACK": _WIDE,
+        "ZEROS_LIKE": ["int16", "uint8", "bool"],
     }
 )
 """Operators and types that TFLite Micro does not run."""
@@ -86,8 +93,10 @@ OTHERWISE_IN_MICRO: Final = _pairs({"SPACE_TO_BATCH_ND": ["int8", *_FLOATS]})
 """Operators that TFLite Micro computes otherwise: its padding is whatever the memory held."""
 LITERT_LACKS: Final = _pairs(
     {
+        "ADD_N": ["int8"],
         "ARG_MAX": ["int16"],
         "ARG_MIN": ["int16"],
+        "CUMSUM": ["int8"],
         "DEPTH_TO_SPACE": ["int16", "bool"],
         "PACK": ["bool"],
         "RELU_N1_TO_1": ["int16"],
@@ -99,6 +108,7 @@ LITERT_LACKS: Final = _pairs(
         "SVDF": ["int8"],  # an int8 state ends the process
         "UNIDIRECTIONAL_SEQUENCE_LSTM": ["int8", "int16"],  # another form of operands
         "UNPACK": ["int64"],
+        "ZEROS_LIKE": ["int8", "int16", "uint8", "bool"],
     }
 )
 """Operators and types that LiteRT does not run."""

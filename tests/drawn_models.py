@@ -28,6 +28,7 @@ EXCLUDED: Final[dict[tuple[str, str], str]] = {
             "SPLIT": ("bool",),
             "SPLIT_V": ("bool",),
             "UNPACK": ("int64",),
+            "ZEROS_LIKE": ("int16", "uint8", "bool"),
         }.items()
         for dtype in types
     },

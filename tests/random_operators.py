@@ -12,7 +12,8 @@ one column and one channel; weights and inputs are random numbers from a drawn s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -26,6 +27,9 @@ CLAMPS: Final = ("none", "relu", "relu6")
 CHANNELS: Final = (1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 20, 24)
 ANY: Final = ("int8", "int16", "int32", "int64", "uint8", "bool", "float32", "float16")
 """Types that stand for "any" of the page of operators: one byte, two, four and eight, and both kinds of floats."""
+RANKS: Final = (4, 3, 2, 1, 5)
+FLAT: Final = frozenset({"L2_NORMALIZATION", "STRIDED_SLICE"})
+"""Operators that TFLite Micro has up to four dimensions of."""
 PLATFORMS: Final = ("host", "apollo4p_evb", "apollo510_evb")
 """Without extensions, with DSP, and with MVE and FP16."""
 COARSENESS: Final = (1, 1, 1, 1, 0.02, 30)
@@ -127,6 +131,23 @@ def _array(rng: np.random.Generator, tensor: Tensor, limits: tuple[float, float]
     return rng.integers(int(low), int(high), tensor.shape, endpoint=True).astype(tensor.dtype)
 
 
+@dataclass(frozen=True)
+class Packed:
+    """Weights that a file holds as int4 numbers with a scale for each block.
+
+    Attributes:
+        tensor: The tensor, which holds the floats that they stand for.
+        values: The int4 numbers.
+        scales: A scale for each block of the last dimension.
+        size: Elements of a block.
+    """
+
+    tensor: int
+    values: np.ndarray
+    scales: np.ndarray
+    size: int
+
+
 def merged(cases: Sequence[Case]) -> Case:
     """Puts models side by side into one, each with inputs and outputs of its own."""
     model = ModelBuilder()
@@ -172,6 +193,8 @@ class Maker:
         self.platform = self.pick(PLATFORMS[2:] if self.is_half else PLATFORMS)
         self.seed = self.between(0, 999)
         self.rng = np.random.default_rng(self.seed)
+        self.ranks: tuple[int, ...] = RANKS
+        self.packed: Packed | None = None
 
     def case(self, name: str, outputs: Sequence[int]) -> Case:
         """Gives the model that was drawn."""
@@ -184,7 +207,23 @@ class Maker:
             tuple(outputs),
             tuple(self.limits),
             self.seed,
+            **({} if self.packed is None else self._with_blocks(self.packed, outputs)),
         )
+
+    def _with_blocks(self, packed: Packed, outputs: Sequence[int]) -> dict[str, Any]:
+        """Gives the file with packed weights in the place of the floats that they stand for."""
+        model = deepcopy(self.model)
+        scales = model.constant(packed.scales)
+        plain = model.tensors[packed.tensor]
+        pairs = (packed.values.astype(np.uint8) & 15).reshape(-1, 2)
+        model.tensors[packed.tensor] = replace(
+            plain,
+            dtype="int4",
+            data=(pairs[:, 0] | pairs[:, 1] << 4).tobytes(),
+            blocks=(scales, packed.size),
+        )
+        data = model.build(inputs=self.inputs, outputs=outputs)
+        return {"file": data, "refused_by": ("TFLite Micro", "LiteRT")}
 
     @property
     def is_real(self) -> bool:
@@ -216,10 +255,13 @@ class Maker:
         """Draws batches, rows, columns and channels."""
         return self.between(1, 2), self.between(low, 8), self.between(low, 8), self.pick(CHANNELS)
 
-    def shape(self, ranks: Sequence[int] = (4, 3, 2, 1)) -> tuple[int, ...]:
-        """Draws a shape of one of the ranks."""
-        rank = self.pick(ranks)
-        return self.image()[4 - rank :] if rank <= 4 else (self.between(1, 3), *self.image())
+    def shape(self, ranks: Sequence[int] | None = None) -> tuple[int, ...]:
+        """Draws a shape of one of the ranks, by default of those that the references have."""
+        rank = self.pick(ranks or self.ranks)
+        if rank <= 4:
+            return self.image()[4 - rank :]
+        # Small, so that a few more dimensions are not many more elements.
+        return tuple(self.between(1, 3) for _ in range(rank))
 
     def quantization(self, spread: float = 1.0, *, coarse: bool = True) -> dict[str, Any]:
         """Draws a quantization for the type of activations, now and then one that is far too coarse or fine."""
@@ -287,13 +329,13 @@ class Maker:
         scale: Any = 0.004 if axis < 0 else self.rng.uniform(0.001, 0.01, channels)
         return self.model.constant(data, scale=scale, axis=max(axis, 0))
 
-    def bias(self, x: int, filters: int, channels: int) -> list[int]:
-        """Adds a bias or none."""
+    def bias(self, x: int, filters: int, channels: int, *, narrow: bool = False) -> list[int]:
+        """Adds a bias or none; int16 layers may have one of int32."""
         if not self.flag():
             return []
         if self.is_real:
             return [self.model.constant(self.rng.uniform(-1, 1, channels).astype(np.float32))]
-        dtype = np.int64 if self.dtype == "int16" else np.int32
+        dtype = np.int64 if self.dtype == "int16" and not narrow else np.int32
         data = self.rng.integers(-4000, 4000, channels).astype(dtype)
         source, weights = self.model.tensors[x], self.model.tensors[filters]
         return [self.model.constant(data, scale=source.scale[0] * np.array(weights.scale))]
@@ -342,8 +384,11 @@ def convolution(m: Maker, op_type: str, x: int | None = None) -> int:
     kernel, out, fields = _window(m, (h, w), dilated=True)
     channels = m.between(1, 20) * groups
     filters = m.weights((channels, *kernel, c // groups), channels, m.pick((0, -1)))
+    narrow = m.dtype == "int16" and m.flag()
+    if m.dtype == "int16":
+        fields["QuantizedBiasType"] = DTYPES["int32" if narrow else "int64"]
     options = _fused("Conv2DOptions", m.pick(CLAMPS), **fields)
-    inputs = [x, filters, *m.bias(x, filters, channels)]
+    inputs = [x, filters, *m.bias(x, filters, channels, narrow=narrow)]
     return m.op(op_type, inputs, (n, *out, channels), m.quantization(4), options)
 
 
@@ -362,17 +407,52 @@ def depthwise(m: Maker, op_type: str, x: int | None = None) -> int:
 
 
 def fully_connected(m: Maker, op_type: str, x: int | None = None) -> int:
+    if x is None and m.is_real and m.flag():
+        return _fully_connected_blocks(m, op_type)
     if x is None:
         x = m.given((*m.shape((1, 2, 3)), m.between(1, 40)))
     shape = m.shape_of(x)
     channels = m.between(1, 20)
-    per_channel = m.dtype == "int8" and m.flag()
+    if m.dtype != "int16" and m.pick((False, False, True)):
+        return _fully_connected_computed(m, op_type, x, channels)
+    per_channel = m.is_quantized and m.flag()
     filters = m.weights((channels, shape[-1]), channels, 0 if per_channel else -1)
     keeps = len(shape) > 2 and m.flag()
-    options = _fused("FullyConnectedOptions", m.pick(CLAMPS), KeepNumDims=keeps)
-    inputs = [x, filters, *m.bias(x, filters, channels)]
+    narrow = m.dtype == "int16" and m.flag()
+    kind = (
+        {"QuantizedBiasType": DTYPES["int32" if narrow else "int64"]} if m.dtype == "int16" else {}
+    )
+    options = _fused("FullyConnectedOptions", m.pick(CLAMPS), KeepNumDims=keeps, **kind)
+    inputs = [x, filters, *m.bias(x, filters, channels, narrow=narrow)]
     rows = shape[:-1] if keeps else (int(np.prod(shape[:-1])),)
     return m.op(op_type, inputs, (*rows, channels), m.quantization(5), options)
+
+
+def _fully_connected_blocks(m: Maker, op_type: str) -> int:
+    """Of int4 weights with a scale for each block."""
+    size, blocks, channels = m.pick((8, 16, 24, 32)), m.between(1, 3), m.between(1, 12)
+    x = m.given((m.between(1, 5), size * blocks))
+    values = m.rng.integers(-8, 8, (channels, size * blocks)).astype(np.int8)
+    kind = np.float16 if m.flag() else np.float32
+    scales = m.rng.uniform(0.001, 0.1, (channels, blocks)).astype(kind)
+    floats = values * np.repeat(scales.astype(np.float32), size, axis=1)
+    filters = m.model.constant(floats.astype(np.float32))
+    m.packed = Packed(filters, values, scales, size)
+    options = _fused("FullyConnectedOptions", m.pick(CLAMPS), KeepNumDims=False)
+    inputs = [x, filters, *m.bias(x, filters, channels)]
+    shape = (m.shape_of(x)[0], channels)
+    return m.op(op_type, inputs, shape, m.quantization(5), options)
+
+
+def _fully_connected_computed(m: Maker, op_type: str, x: int, channels: int) -> int:
+    """Of computed weights, perhaps with a zero point, and a constant bias or none."""
+    *rows, depth = m.shape_of(x)
+    own = m.quantization(0.1, coarse=False)
+    filters = m.given((channels, depth), None if m.is_quantized else (-1, 1), **own)
+    options = _fused("FullyConnectedOptions", m.pick(CLAMPS), KeepNumDims=False)
+    inputs = [x, filters, *m.bias(x, filters, channels)]
+    shape = (int(np.prod(rows)), channels)
+    return m.op(op_type, inputs, shape, m.quantization(5), options)
 
 
 def transpose_convolution(m: Maker, op_type: str) -> int:
@@ -409,6 +489,9 @@ def _other(
         own = own[-1:]
     elif form == "one":
         own = [1]
+    elif form == "some" and len(own) > 4:
+        first = m.between(1, len(own) - 1)  # more runs of dimensions are refused
+        own = [1] * first + own[first:]
     elif form == "some":
         own = [size if m.flag() else 1 for size in own]
     return m.values(own, limits, **q) if m.flag() else m.given(own, limits, **q)
@@ -476,7 +559,7 @@ def extremum(m: Maker, op_type: str, x: int | None = None, other: int | None = N
 def comparison(m: Maker, op_type: str) -> int:
     """Compares numbers that are often equal; scales from 1 on are refused."""
     limits: tuple[float, float] | None = None
-    if m.dtype in ("int8", "int32"):
+    if m.dtype in ("int8", "int32", "int64"):
         limits = (-2, 2)
     x = m.given(m.shape(), limits, **m.quantization(coarse=False))
     own = m.like(x) if m.flag() else m.quantization(coarse=False)
@@ -539,7 +622,7 @@ def leaky_relu(m: Maker, op_type: str, x: int | None = None) -> int:
 
 def softmax(m: Maker, op_type: str, x: int | None = None) -> int:
     x = m.given(m.shape()) if x is None else x
-    beta = 1.0 if m.is_real else m.pick((1.0, 0.5, 2.0))
+    beta = m.pick((1.0, 0.5, 2.0))
     options = ("SoftmaxOptions", {"Beta": beta}) if op_type == "SOFTMAX" else None
     return m.op(op_type, [x], m.shape_of(x), _fixed(m, op_type), options)
 
@@ -677,7 +760,13 @@ def slices(m: Maker, op_type: str, x: int | None = None) -> int:
             -1 if b + s == full and m.flag() else s
             for b, s, full in zip(begin, sizes, source, strict=True)
         ]
-        inputs = [x, m.numbers(begin), m.numbers(asked)]
+        first = m.numbers(begin)
+        if m.flag():
+            # Any begin in which the drawn sizes fit: the smallest room of all dimensions.
+            room = min(full - s for s, full in zip(sizes, source, strict=True))
+            first = m.given((len(source),), (0, room), dtype="int32")
+            asked = sizes
+        inputs = [x, first, m.numbers(asked)]
         return m.op(op_type, inputs, sizes, m.like(x), ("SliceOptions", {}))
     steps = [m.pick((1, 2, 3, -1, -2)) for _ in source]
     shape = [-(-(e - b) // abs(s)) for b, e, s in zip(begin, end, steps, strict=True)]
@@ -852,6 +941,101 @@ def broadcast_to(m: Maker, op_type: str) -> int:
     return m.op(op_type, [x, m.numbers(shape)], shape, m.like(x), options)
 
 
+def sum_of_several(m: Maker, op_type: str) -> int:
+    """ADD_N of up to 15 inputs: sums of more int8 numbers can wrap, which C does not define in TFLite Micro."""
+    x = m.given(m.shape())
+    parts = [x, *(m.given(m.shape_of(x), **m.like(x)) for _ in range(m.between(1, 14)))]
+    if m.flag():
+        parts[-1] = m.values(m.shape_of(x), **m.like(x))
+        parts.append(x)
+        parts = parts[-15:]
+    return m.op(op_type, parts, m.shape_of(x), m.quantization(3), ("AddNOptions", {}))
+
+
+def cumulative_sum(m: Maker, op_type: str) -> int:
+    x = m.given(m.shape())
+    rank = len(m.shape_of(x))
+    # Along 15 numbers at most, as above.
+    axis = m.pick([i for i, size in enumerate(m.shape_of(x)) if size <= 15] or [0])
+    if m.shape_of(x)[axis] > 15:
+        return cumulative_sum(m, op_type)
+    options = ("CumsumOptions", {"Exclusive": m.flag(), "Reverse": m.flag()})
+    place = m.numbers(m.pick((axis, axis - rank)))
+    return m.op(op_type, [x, place], m.shape_of(x), m.quantization(3), options)
+
+
+def gather_nd(m: Maker, op_type: str) -> int:
+    x = m.given(m.shape())
+    source = m.shape_of(x)
+    depth = m.between(1, len(source))
+    rows = m.pick(((1,), (3,), (2, 2)))
+    if m.flag():
+        smallest = min(source[:depth])
+        indices = m.given((*rows, depth), (0, smallest - 1), dtype="int32")
+    else:
+        drawn = m.rng.integers(0, source[:depth], (*rows, depth))
+        indices = m.numbers(drawn)
+    shape = (*rows, *source[depth:])
+    return m.op(op_type, [x, indices], shape, m.like(x), ("GatherNdOptions", {}))
+
+
+def embedding(m: Maker, op_type: str) -> int:
+    """Looks rows up; those of int8 also as floats."""
+    own = m.quantization()
+    real = m.dtype == "int8" and m.flag()
+    if real:
+        own["zero_point"] = 0
+    table = m.values(m.shape((2, 3, 4)), **own)
+    rows, *rest = m.shape_of(table)
+    count = m.between(1, 5)
+    indices = m.given((count,), (0, rows - 1), dtype="int32")
+    out = {"dtype": "float32"} if real else m.like(table)
+    return m.op(op_type, [indices, table], (count, *rest), out)
+
+
+def update_slice(m: Maker, op_type: str) -> int:
+    """Writes over a part; the starts go beyond both ends."""
+    x = m.given(m.shape())
+    source = m.shape_of(x)
+    update = m.given([m.between(1, size) for size in source], **m.like(x))
+    kind = m.pick(("int32", "int64"))
+    if m.flag():
+        starts = m.given((len(source),), (-2, 9), dtype=kind)
+    else:
+        starts = m.model.constant(m.rng.integers(-2, 9, len(source)).astype(kind))
+    options = ("DynamicUpdateSliceOptions", {})
+    return m.op(op_type, [x, update, starts], source, m.like(x), options)
+
+
+def fill(m: Maker, op_type: str) -> int:
+    value = m.given(())
+    shape = m.shape()
+    return m.op(op_type, [m.numbers(shape), value], shape, m.like(value), ("FillOptions", {}))
+
+
+def zeros(m: Maker, op_type: str) -> int:
+    x = m.given(m.shape())
+    return m.op(op_type, [x], m.shape_of(x), m.like(x), ("ZerosLikeOptions", {}))
+
+
+def known(m: Maker, op_type: str) -> int:
+    """SHAPE and RANK."""
+    x = m.given(m.shape())
+    if op_type == "RANK":
+        return m.op(op_type, [x], (), {"dtype": "int32"})
+    options = ("ShapeOptions", {"OutType": DTYPES["int32"]})
+    return m.op(op_type, [x], (len(m.shape_of(x)),), {"dtype": "int32"}, options)
+
+
+def broadcast_args(m: Maker, op_type: str) -> int:
+    """Broadcasts a computed list to a constant one: ones, or the number that both share."""
+    count, shared = m.between(1, 5), m.between(1, 9)
+    x = m.given((m.between(1, count),), (1, shared) if shared < 3 else (1, 1), dtype=m.dtype)
+    other = [shared if shared < 3 else m.between(1, shared) for _ in range(count)]
+    y = m.model.constant(np.array(other, m.dtype))
+    return m.op(op_type, _pair(m, x, y), (count,), {"dtype": m.dtype})
+
+
 def prelu(m: Maker, op_type: str) -> int:
     x = m.given(m.image())
     shape = m.shape_of(x)
@@ -871,10 +1055,12 @@ def hard_swish(m: Maker, op_type: str) -> int:
 
 def batch_matmul(m: Maker, op_type: str) -> int:
     rows, depth, columns = m.between(1, 6), m.between(1, 20), m.between(1, 6)
-    batches = [[m.between(1, 3)], [m.between(1, 2), m.between(1, 3)], []][m.between(0, 2)]
+    batches = [m.between(1, 3) for _ in range(m.pick((1, 2, 0, 3)))]
+    shared = m.between(0, len(batches))  # the right side repeats along the first dimensions
     adj_x, adj_y = m.flag(), m.flag()
     left = [*batches, depth, rows] if adj_x else [*batches, rows, depth]
-    right = [*batches, columns, depth] if adj_y else [*batches, depth, columns]
+    own = [1] * shared + batches[shared:] if m.flag() else batches
+    right = [*own, columns, depth] if adj_y else [*own, depth, columns]
     x = m.given(left)
     other = m.quantization()
     if m.flag():
@@ -973,36 +1159,44 @@ def variable(m: Maker, op_type: str) -> int:
 MAKERS: Final[dict[str, Callable[..., int | list[int]]]] = {
     "ABS": function,
     "ADD": arithmetic,
+    "ADD_N": sum_of_several,
     "ARG_MAX": arg_extremum,
     "ARG_MIN": arg_extremum,
     "ASSIGN_VARIABLE": variable,
     "AVERAGE_POOL_2D": pool,
     "BATCH_MATMUL": batch_matmul,
     "BATCH_TO_SPACE_ND": space_batch,
+    "BROADCAST_ARGS": broadcast_args,
     "BROADCAST_TO": broadcast_to,
     "CAST": cast,
     "CEIL": function,
     "CONCATENATION": concatenation,
     "CONV_2D": convolution,
     "COS": function,
+    "CUMSUM": cumulative_sum,
     "DEPTHWISE_CONV_2D": depthwise,
     "DEPTH_TO_SPACE": blocks,
     "DEQUANTIZE": dequantize,
     "DIV": quotient,
+    "DYNAMIC_UPDATE_SLICE": update_slice,
     "ELU": function,
+    "EMBEDDING_LOOKUP": embedding,
     "EQUAL": comparison,
     "EXP": function,
     "EXPAND_DIMS": reshaped,
+    "FILL": fill,
     "FLOOR": function,
     "FLOOR_DIV": quotient,
     "FLOOR_MOD": quotient,
     "FULLY_CONNECTED": fully_connected,
     "GATHER": gather,
+    "GATHER_ND": gather_nd,
     "GELU": function,
     "GREATER": comparison,
     "GREATER_EQUAL": comparison,
     "HARD_SWISH": hard_swish,
     "L2_NORMALIZATION": l2_normalization,
+    "L2_POOL_2D": pool,
     "LEAKY_RELU": leaky_relu,
     "LESS": comparison,
     "LESS_EQUAL": comparison,
@@ -1025,7 +1219,10 @@ MAKERS: Final[dict[str, Callable[..., int | list[int]]]] = {
     "PADV2": pad,
     "PRELU": prelu,
     "QUANTIZE": requantize,
+    "RANK": known,
     "READ_VARIABLE": variable,
+    "REDUCE_ALL": reduction,
+    "REDUCE_ANY": reduction,
     "REDUCE_MAX": reduction,
     "REDUCE_MIN": reduction,
     "RELU": clamp,
@@ -1039,6 +1236,7 @@ MAKERS: Final[dict[str, Callable[..., int | list[int]]]] = {
     "RSQRT": function,
     "SELECT": selection,
     "SELECT_V2": selection,
+    "SHAPE": known,
     "SIN": function,
     "SLICE": slices,
     "SOFTMAX": softmax,
@@ -1060,6 +1258,7 @@ MAKERS: Final[dict[str, Callable[..., int | list[int]]]] = {
     "TRANSPOSE_CONV": transpose_convolution,
     "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm,
     "UNPACK": unpack,
+    "ZEROS_LIKE": zeros,
 }
 """What draws a model of each operator."""
 
@@ -1086,6 +1285,7 @@ def operators(draw: Callable[[Any], Any], op_type: str, dtype: str) -> Case:
         dtype: Element type of its activations.
     """
     m = Maker(draw, dtype)
+    m.ranks = RANKS[:-1] if op_type in FLAT else RANKS
     made = MAKERS[op_type](m, op_type)
     return m.case(f"{op_type} {dtype}", made if isinstance(made, list) else [made])
 

@@ -21,6 +21,7 @@ import numpy as np
 import tflite
 
 DTYPES = {
+    "int4": tflite.TensorType.INT4,
     "int8": tflite.TensorType.INT8,
     "int16": tflite.TensorType.INT16,
     "int32": tflite.TensorType.INT32,
@@ -34,6 +35,8 @@ DTYPES = {
 }
 VERSIONS = {"BROADCAST_TO": 2}
 """Versions of operators that have no first one; all others are written as version 1."""
+BLOCKWISE = 2
+"""Code of quantization by blocks among the details of a quantization."""
 PADDINGS = {"same": tflite.Padding.SAME, "valid": tflite.Padding.VALID}
 ACTIVATIONS = {
     "none": tflite.ActivationFunctionType.NONE,
@@ -45,7 +48,7 @@ ACTIVATIONS = {
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor to be written."""
+    """A tensor to be written; ``blocks`` names the tensor of the scales and the elements of a block."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -56,6 +59,7 @@ class Tensor:
     data: bytes | None
     is_variable: bool = False
     signature: tuple[int, ...] = ()
+    blocks: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -354,7 +358,18 @@ class _Writer:
                 ZeroPoint=self.numbers(tensor.zero_point, "int64"),
                 QuantizedDimension=tensor.axis,
             )
+        if tensor.blocks:
+            fields["Quantization"] = self.table(
+                "QuantizationParameters", DetailsType=BLOCKWISE, Details=self.blocks(*tensor.blocks)
+            )
         return self.table("Tensor", **fields)
+
+    def blocks(self, scales: int, size: int) -> int:
+        """Writes a table that the package does not know: tensor of scales, none of zero points, elements of a block."""
+        self.fb.StartObject(3)
+        for slot, number in enumerate((scales, -1, size)):
+            self.fb.PrependInt32Slot(slot, number, 0)
+        return self.fb.EndObject()
 
     def operator(self, operator: Operator, opcode: int) -> int:
         fields: dict[str, Any] = {

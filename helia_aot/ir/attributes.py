@@ -34,6 +34,7 @@ class ConvolutionAttributes:
         dilation_w: Horizontal distance of filter taps.
         activation: Fused activation.
         depth_multiplier: Outputs for each input channel; 1 for CONV_2D.
+        narrow_bias: Whether a bias that is absent counts as int32, so that int16 layers have 32-bit accumulators.
     """
 
     padding: Padding | ExplicitPadding
@@ -43,11 +44,12 @@ class ConvolutionAttributes:
     dilation_w: int
     activation: Activation
     depth_multiplier: int = 1
+    narrow_bias: bool = False
 
 
 @dataclass(frozen=True)
 class PoolAttributes:
-    """Options of AVERAGE_POOL_2D and MAX_POOL_2D."""
+    """Options of AVERAGE_POOL_2D, L2_POOL_2D and MAX_POOL_2D."""
 
     padding: Padding | ExplicitPadding
     stride_h: int
@@ -65,11 +67,13 @@ class FullyConnectedAttributes:
         activation: Fused activation.
         keep_num_dims: Whether the output keeps the leading dimensions of the input.
         shuffled_weights: Whether the weights are in TFLite's shuffled format, which is not supported.
+        narrow_bias: Whether a bias that is absent counts as int32, so that int16 layers have 32-bit accumulators.
     """
 
     activation: Activation
     keep_num_dims: bool
     shuffled_weights: bool
+    narrow_bias: bool = False
 
 
 @dataclass(frozen=True)
@@ -156,9 +160,22 @@ class ResizeAttributes:
 
 @dataclass(frozen=True)
 class ReduceAttributes:
-    """Options of MEAN, SUM, REDUCE_MAX and REDUCE_MIN."""
+    """Options of MEAN, SUM and the REDUCE operators."""
 
     keep_dims: bool
+
+
+@dataclass(frozen=True)
+class CumulativeSumAttributes:
+    """Options of CUMSUM.
+
+    Attributes:
+        exclusive: Whether an element's own value is left out of its sum.
+        reverse: Whether the sums run from the end.
+    """
+
+    exclusive: bool
+    reverse: bool
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,14 @@ def fully_connected_multiplier(
     return quantize_multiplier(product / output_q.scale)
 
 
+def sum_parameters(input_q: Quantization, output_q: Quantization) -> tuple[int, int]:
+    """Gives the requantization of a sum of int8 numbers of one scale, which is taken in steps of 2^-19.
+
+    TFLite Micro shifts each number left by 20 bits and halves it; the halves are exact.
+    """
+    return quantize_multiplier(2 * input_q.scale / ((1 << ADD_LEFT_SHIFT_S8) * output_q.scale))
+
+
 def activation_range(
     activation: Activation, dtype: DType, output_q: Quantization
 ) -> tuple[int, int]:

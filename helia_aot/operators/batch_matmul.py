@@ -13,6 +13,7 @@ from helia_aot.ir.dtypes import DType
 from helia_aot.ir.graph import Graph, Operator, Tensor
 from helia_aot.ir.quantization import activation_range, fully_connected_multiplier
 from helia_aot.operators import checks
+from helia_aot.operators.broadcasting import merged_shapes
 from helia_aot.operators.floating import FloatType
 from helia_aot.operators.spec import (
     Argument,
@@ -32,8 +33,9 @@ from helia_aot.operators.spec import (
     written_pointer,
 )
 
-_LIMITS: Final = "2 to 4 dimensions, either side computed or constant"
-_RANKS: Final = (2, 3, 4)
+_BATCHES: Final = 2
+"""Dimensions of batches that the kernels walk."""
+_LIMITS: Final = "up to 2 runs of batch dimensions, either side computed or constant"
 _WORD_BYTES: Final = 4
 
 
@@ -179,7 +181,10 @@ class FloatBatchMatMul(_BatchMatMul):
 def _shape_problems(operator: Operator, left: Tensor, right: Tensor, output: Tensor) -> list[str]:
     reasons = []
     for role, tensor in (("left side", left), ("right side", right), ("output", output)):
-        reasons += checks.check_rank(role, tensor, _RANKS)
+        if len(tensor.shape) < _BATCHES:
+            reasons.append(
+                f"{role} has shape {list(tensor.shape)}; supported: 2 dimensions or more"
+            )
     if reasons:
         return reasons
     rows, depth = left.shape[-2:][:: -1 if operator.attributes.adj_x else 1]
@@ -190,7 +195,18 @@ def _shape_problems(operator: Operator, left: Tensor, right: Tensor, output: Ten
         batches = None
     if depth != right_depth or batches is None:
         return [f"the sides {list(left.shape)} and {list(right.shape)} do not fit each other"]
-    return checks.check_shape("output", output, (*batches, rows, columns))
+    reasons = checks.check_shape("output", output, (*batches, rows, columns))
+    runs = 0 if reasons else len(_merged_batches(left.shape, right.shape, output)[-1])
+    if runs > _BATCHES:
+        reasons.append(f"broadcasts {runs} runs of batch dimensions; supported: up to {_BATCHES}")
+    return reasons
+
+
+def _merged_batches(
+    left: tuple[int, ...], right: tuple[int, ...], output: Tensor
+) -> list[tuple[int, ...]]:
+    """Gives the batch dimensions of both sides and the output, as few as the kernels need."""
+    return merged_shapes([left[:-2], right[:-2]], output.shape[:-2], _BATCHES)
 
 
 def _sides(graph: Graph, operator: Operator) -> tuple[_Side, _Side]:
@@ -221,16 +237,19 @@ def _lowered(
     left, right = sides
     scratch = stage.sums_bytes + left.scratch_bytes + right.scratch_bytes
     # The kernel reads the left side by rows and the right side by columns.
+    shapes = (left.shape, right.shape, output.shape)
+    batches = _merged_batches(left.shape, right.shape, output)
+    extents = [tensor_dims((*b, *s[-2:])) for b, s in zip(batches, shapes, strict=True)]
     swaps = (("adj_x", int(left.is_swapped)), ("adj_y", int(not right.is_swapped)))
     arguments = (
         Argument("ctx", buffer(f"{name}_scratch" if scratch else None, scratch)),
         Argument("params", Struct("helia_nn_bmm_params", (*swaps, *stage.params))),
         *stage.quant,
-        Argument("lhs_dims", tensor_dims(left.shape)),
+        Argument("lhs_dims", extents[0]),
         Argument("lhs", left.pointer()),
-        Argument("rhs_dims", tensor_dims(right.shape)),
+        Argument("rhs_dims", extents[1]),
         Argument("rhs", right.pointer()),
-        Argument("output_dims", tensor_dims(output.shape)),
+        Argument("output_dims", extents[2]),
         Argument("output", written_pointer(output)),
     )
     return LoweredOperator(

@@ -147,16 +147,16 @@ class ByWeights:
 
     Args:
         plain: The family of weights in the layer's own type.
-        packed: The family of weights that stay packed.
+        other: The family of weights that stay packed.
     """
 
-    def __init__(self, plain: OperatorFamily, packed: OperatorFamily) -> None:
-        self._plain, self._packed = plain, packed
+    def __init__(self, plain: OperatorFamily, other: OperatorFamily) -> None:
+        self._plain, self._other = plain, other
 
     @property
     def support(self) -> tuple[Support, ...]:
         """What both families take."""
-        return (*self._plain.support, *self._packed.support)
+        return (*self._plain.support, *self._other.support)
 
     def problems(self, graph: Graph, operator: Operator) -> list[str]:
         """Lists why the layer cannot be compiled."""
@@ -188,5 +188,5 @@ class ByWeights:
     def _family(self, graph: Graph, operator: Operator) -> OperatorFamily:
         weights = operator.inputs[_WEIGHTS] if len(operator.inputs) > _WEIGHTS else None
         if weights is not None and stays_packed(operator.op_type, graph.tensor(weights)):
-            return self._packed
+            return self._other
         return self._plain

@@ -33,19 +33,20 @@ def check_broadcast(inputs: Sequence[Tensor], output: Tensor) -> list[str]:
 
 
 def merged_shapes(
-    shapes: Sequence[tuple[int, ...]], output: tuple[int, ...]
+    shapes: Sequence[tuple[int, ...]], output: tuple[int, ...], most: int = DIMENSIONS
 ) -> list[tuple[int, ...]]:
     """Gives the shapes of inputs and output, at first those of the inputs, with few enough dimensions for the kernels.
 
-    Shapes of up to four dimensions stay as they are. Of larger ones, neighbouring dimensions that every input repeats
-    or walks alike become one.
+    Shapes of up to ``most`` dimensions stay as they are. Of larger ones, neighbouring dimensions that every input
+    repeats or walks alike become one.
 
     Args:
         shapes: Shapes of the inputs, which broadcast to ``output``.
         output: Shape of the output.
+        most: Dimensions that need no merging; there may be more of them after it.
     """
     rank = len(output)
-    if rank <= DIMENSIONS:
+    if rank <= most:
         return [*shapes, output]
     padded = [(1,) * (rank - len(shape)) + shape for shape in (*shapes, output)]
     merged: list[list[int]] = [[] for _ in padded]

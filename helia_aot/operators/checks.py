@@ -162,10 +162,11 @@ def check_activation(activation: Activation) -> list[str]:
 
 def check_steps(attributes: ConvolutionAttributes | PoolAttributes) -> list[str]:
     """Checks that strides, dilations and window sizes are at least 1; damaged files have others."""
+    numbers = {field.name: getattr(attributes, field.name) for field in fields(attributes)}
     return [
-        f"{field.name} is {getattr(attributes, field.name)}; it must be at least 1"
-        for field in fields(attributes)
-        if isinstance(getattr(attributes, field.name), int) and getattr(attributes, field.name) < 1
+        f"{name} is {number}; it must be at least 1"
+        for name, number in numbers.items()
+        if isinstance(number, int) and not isinstance(number, bool) and number < 1
     ]
 
 
@@ -178,9 +179,21 @@ def check_rank(role: str, tensor: Tensor | None, ranks: Sequence[int]) -> list[s
 
 
 def check_same_quantization(first: Tensor, second: Tensor) -> list[str]:
-    """Checks that input and output are quantized alike, as operators that only move or select need it."""
-    if None not in (first.quantization, second.quantization) and (
-        first.quantization != second.quantization
-    ):
+    """Checks that input and output are quantized alike, as operators that only move or select need it.
+
+    Scales may differ by so little that no number of the type would be requantized to another one.
+    """
+    if not _is_alike(first, second):
         return ["input and output are quantized differently; supported: the same quantization"]
     return []
+
+
+def _is_alike(first: Tensor, second: Tensor) -> bool:
+    one, two = first.quantization, second.quantization
+    if one is None or two is None or one == two:
+        return True
+    if one.is_per_channel or two.is_per_channel or one.zero_points != two.zero_points:
+        return False
+    # A number without its zero point is below 2^bits, and half a step away from the next one.
+    least = 2.0 ** -(8 * first.dtype.size_bytes + 1)
+    return two.scale > 0 and abs(one.scale / two.scale - 1) < least

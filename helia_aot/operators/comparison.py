@@ -39,7 +39,7 @@ _ORDERS: Final = {
     "GREATER_EQUAL": _GREATER | _EQUAL,
 }
 """The orders, as sums of ``helia_nn_order``, in which a comparison holds."""
-_PLAIN: Final = {DType.INT32: "s32", DType.FLOAT32: "f32", DType.FLOAT16: "f16"}
+_PLAIN: Final = {DType.INT32: "s32", DType.INT64: "s64", DType.FLOAT32: "f32", DType.FLOAT16: "f16"}
 _IDENTITY: Final = (1 << 30, 1)
 """Multiplier and shift of a factor of one."""
 

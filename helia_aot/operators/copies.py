@@ -49,6 +49,20 @@ def element_strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+def merged_axes(axes: Sequence[Axis]) -> tuple[int, list[Axis]]:
+    """Gives the elements that lie side by side, and the axes outside of them, as few as do the same."""
+    run, rest = 1, [axis for axis in axes if axis.extent != 1]
+    while rest and rest[-1].stride == run:
+        run *= rest.pop().extent
+    merged: list[Axis] = []
+    for axis in rest:
+        if merged and merged[-1].stride == axis.stride * axis.extent:
+            merged[-1] = Axis(merged[-1].extent * axis.extent, axis.stride)
+        else:
+            merged.append(axis)
+    return run, merged
+
+
 def strided_copy(
     operator: Operator, source: Tensor, output: Tensor, axes: Sequence[Axis], start: int = 0
 ) -> LoweredOperator:
@@ -62,15 +76,7 @@ def strided_copy(
         start: Element of the input at which the copy starts.
     """
     size = source.dtype.size_bytes
-    run, rest = 1, [axis for axis in axes if axis.extent != 1]
-    while rest and rest[-1].stride == run:
-        run *= rest.pop().extent
-    merged: list[Axis] = []
-    for axis in rest:
-        if merged and merged[-1].stride == axis.stride * axis.extent:
-            merged[-1] = Axis(merged[-1].extent * axis.extent, axis.stride)
-        else:
-            merged.append(axis)
+    run, merged = merged_axes(axes)
     if not merged and run == source.elements and source.data is None:
         return renamed(operator, source, output)
     merged = merged or [Axis(1, run)]

@@ -8,6 +8,7 @@ from typing import Final
 
 from helia_aot.operators.batch_matmul import FloatBatchMatMul
 from helia_aot.operators.blockwise import BlockwiseFullyConnected, ByWeights
+from helia_aot.operators.computed_weights import ByOrigin, ComputedFullyConnected
 from helia_aot.operators.float_functions import (
     FUNCTIONS,
     FloatArithmetic,
@@ -34,6 +35,7 @@ from helia_aot.operators.floating import FLOAT16, FLOAT32, FloatType
 from helia_aot.operators.lstm import FloatLstm
 from helia_aot.operators.normalization import FloatL2Normalization
 from helia_aot.operators.spec import OperatorFamily
+from helia_aot.operators.sums import AddN, CumulativeSum
 from helia_aot.operators.svdf import FloatSvdf
 from helia_aot.operators.transpose_convolution import FloatTransposeConvolution
 
@@ -41,11 +43,16 @@ from helia_aot.operators.transpose_convolution import FloatTransposeConvolution
 def _families(kind: FloatType) -> dict[str, OperatorFamily]:
     return {
         "ADD": FloatBinary(kind, "add"),
+        "ADD_N": AddN(kind),
         "AVERAGE_POOL_2D": FloatPooling(kind, "arm_avg_pool"),
         "BATCH_MATMUL": FloatBatchMatMul(kind),
         "CONV_2D": FloatConvolution(kind),
+        "CUMSUM": CumulativeSum(kind),
         "DEPTHWISE_CONV_2D": FloatDepthwise(kind),
-        "FULLY_CONNECTED": ByWeights(FloatFullyConnected(kind), BlockwiseFullyConnected(kind)),
+        "FULLY_CONNECTED": ByOrigin(
+            ByWeights(FloatFullyConnected(kind), BlockwiseFullyConnected(kind)),
+            ComputedFullyConnected(kind),
+        ),
         "HARD_SWISH": FloatFunction(kind, "hard_swish"),
         "LOGISTIC": FloatFunction(kind, "logistic"),
         "MAXIMUM": FloatSelection(kind, "maximum"),
@@ -61,6 +68,7 @@ def _families(kind: FloatType) -> dict[str, OperatorFamily]:
         "SVDF": FloatSvdf(kind),
         "TANH": FloatFunction(kind, "tanh"),
         "L2_NORMALIZATION": FloatL2Normalization(kind),
+        "L2_POOL_2D": FloatPooling(kind, "helia_nn_l2_pool"),
         "LEAKY_RELU": FloatLeakyRelu(kind),
         "LOG_SOFTMAX": FloatLogSoftmax(kind),
         "RESIZE_BILINEAR": FloatResizeBilinear(kind),

@@ -29,7 +29,7 @@ from helia_aot.operators.spec import (
 
 
 class FloatPooling(Plain):
-    """AVERAGE_POOL_2D or MAX_POOL_2D of one float type.
+    """AVERAGE_POOL_2D, L2_POOL_2D or MAX_POOL_2D of one float type.
 
     Args:
         kind: The type.
@@ -290,7 +290,7 @@ class FloatClamp(Plain):
 
 
 class FloatSoftmax(Plain):
-    """SOFTMAX of one float type over the last dimension, beta 1; computed in single precision.
+    """SOFTMAX of one float type over the last dimension; computed in single precision.
 
     Args:
         kind: The type.
@@ -302,7 +302,7 @@ class FloatSoftmax(Plain):
     @property
     def support(self) -> tuple[Support, ...]:
         """What the family takes."""
-        return self._kind.support("beta 1")
+        return self._kind.support("last dimension")
 
     def problems(self, graph: Graph, operator: Operator) -> list[str]:
         """Lists why the softmax cannot be compiled."""
@@ -311,8 +311,6 @@ class FloatSoftmax(Plain):
             return reasons
         if not graph.tensor(operator.inputs[0]).shape:
             reasons.append("input is a scalar; supported: at least 1 dimension")
-        if operator.attributes.beta != 1.0:
-            reasons.append(f"beta is {operator.attributes.beta:.9g}; supported: 1")
         return reasons
 
     def lower(
@@ -326,9 +324,13 @@ class FloatSoftmax(Plain):
             Argument("input", kind.input(source)),
             Argument("num_rows", source.elements // source.shape[-1]),
             Argument("row_size", source.shape[-1]),
-            Argument("output", kind.output(output)),
         )
-        call = KernelCall(f"arm_softmax_{kind.suffix}", arguments)
+        beta, last = operator.attributes.beta, Argument("output", kind.output(output))
+        if beta == 1.0:
+            call = KernelCall(f"arm_softmax_{kind.suffix}", (*arguments, last))
+        else:
+            scaled = (*arguments, Argument("beta", float(beta)), last)
+            call = KernelCall(f"helia_nn_softmax_beta_{kind.suffix}", scaled)
         return LoweredOperator(
             operator.node_id, operator_name(operator), operator.op_type, call, _constant(source)
         )

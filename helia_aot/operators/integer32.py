@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic of plain int32 numbers."""
+"""Arithmetic of plain int32 numbers, and extrema of int64 numbers."""
 
 from __future__ import annotations
 
@@ -97,3 +97,46 @@ class Arithmetic32(Plain):
         ]
         constants = constants_of(first, second)
         return lowered(operator, "helia_nn_arithmetic_s32", arguments, constants=constants)
+
+
+class Extremum64(Plain):
+    """The MAXIMUM and MINIMUM families of int64 numbers.
+
+    Args:
+        kind: ``maximum`` or ``minimum``.
+    """
+
+    support = (Support(("int64",), BROADCAST),)
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def problems(self, graph: Graph, operator: Operator) -> list[str]:
+        """Lists why the operation cannot be compiled."""
+        reasons = checks.check_count(operator, inputs=(2,))
+        if reasons:
+            return reasons
+        first, second = (graph.tensor(i) for i in operator.inputs)
+        output = graph.tensor(operator.outputs[0])
+        reasons += checks.check_same_type(first, second, output)
+        return reasons or check_broadcast((first, second), output)
+
+    def lower(
+        self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
+    ) -> LoweredOperator:
+        """Makes the call."""
+        del choices, target
+        first, second = (graph.tensor(i) for i in operator.inputs)
+        output = graph.tensor(operator.outputs[0])
+        extents = operand_dims(first, second, output)
+        arguments = [
+            Argument("input1_data", read_pointer(first)),
+            Argument("input1_dims", extents[0]),
+            Argument("input2_data", read_pointer(second)),
+            Argument("input2_dims", extents[1]),
+            Argument("largest", int(self._kind == "maximum")),
+            Argument("output_data", written_pointer(output)),
+            Argument("output_dims", extents[2]),
+        ]
+        constants = constants_of(first, second)
+        return lowered(operator, "helia_nn_extremum_s64", arguments, constants=constants)

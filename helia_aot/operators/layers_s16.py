@@ -22,6 +22,7 @@ from helia_aot.operators.convolution import (
 from helia_aot.operators.geometry import window
 from helia_aot.operators.spec import (
     Argument,
+    Constant,
     KernelCall,
     KnobDomain,
     LoweredOperator,
@@ -33,6 +34,7 @@ from helia_aot.operators.spec import (
     clamp,
     constants_of,
     dims,
+    lowered,
     operator_name,
     read_pointer,
     written_pointer,
@@ -93,7 +95,7 @@ class ConvolutionS16(_Layer):
             "cmsis_nn_bias_data",
             (
                 ("data", TensorPointer(bias.id if bias else None, "const void *")),
-                ("is_int32_bias", int(bias is not None and bias.dtype is DType.INT32)),
+                ("is_int32_bias", int(_is_narrow(operator, bias))),
             ),
         )
         arguments = (
@@ -192,7 +194,7 @@ class DepthwiseS16(_Layer):
 class FullyConnectedS16(_Layer):
     """The FULLY_CONNECTED family over int16."""
 
-    support = (Support(("int16",), _WEIGHTS),)
+    support = (Support(("int16",), f"{_WEIGHTS} (or int32)"),)
 
     def problems(self, graph: Graph, operator: Operator) -> list[str]:
         """Lists why the layer cannot be compiled."""
@@ -204,7 +206,7 @@ class FullyConnectedS16(_Layer):
         source, weights, bias, output = _tensors(graph, operator)
         channels, depth = weights.shape
         reasons += checks.check_filter(weights, axis=0, channels=channels)
-        reasons += checks.check_bias(bias, channels, (DType.INT64,))
+        reasons += checks.check_bias(bias, channels, (DType.INT64, DType.INT32))
         if source.elements % depth or output.elements * depth != source.elements * channels:
             reasons.append(
                 f"input {list(source.shape)} and output {list(output.shape)} do not fit the "
@@ -229,6 +231,8 @@ class FullyConnectedS16(_Layer):
         assert output.quantization is not None
         channels, depth = weights.shape
         rows = source.elements // depth
+        if _is_narrow(operator, bias):
+            return _narrow_call(graph, operator)
         low, high = activation_range(
             operator.attributes.activation, output.dtype, output.quantization
         )
@@ -279,6 +283,57 @@ class FullyConnectedS16(_Layer):
             call=KernelCall(entry, arguments),
             constants=constants,
         )
+
+
+def _is_narrow(operator: Operator, bias: Tensor | None) -> bool:
+    """Says whether TFLite Micro adds with 32 bits and rounds as for int8 layers."""
+    if bias is None:
+        return bool(operator.attributes.narrow_bias)
+    return bias.dtype is DType.INT32
+
+
+def _narrow_call(graph: Graph, operator: Operator) -> LoweredOperator:
+    """Makes the fully connected call with 32-bit accumulators."""
+    source, weights, bias, output = _tensors(graph, operator)
+    name = operator_name(operator)
+    assert source.quantization is not None
+    assert weights.quantization is not None
+    assert output.quantization is not None
+    channels, depth = weights.shape
+    low, high = activation_range(operator.attributes.activation, output.dtype, output.quantization)
+    if weights.quantization.is_per_channel:
+        multiplier, shift = channel_constants(
+            name, source.quantization, weights.quantization, output.quantization, channels
+        )
+    else:
+        pair = fully_connected_multiplier(
+            source.quantization, weights.quantization, output.quantization
+        )
+        multiplier, shift = (
+            Constant(f"{name}_{part}", np.full(channels, number, np.int32))
+            for part, number in zip(("multiplier", "shift"), pair, strict=True)
+        )
+    params = Struct(
+        "cmsis_nn_fc_params",
+        (
+            ("input_offset", 0),
+            ("filter_offset", 0),
+            ("output_offset", 0),
+            ("activation", clamp(low, high)),
+        ),
+    )
+    arguments = (
+        Argument("fc_params", params),
+        Argument("quant_params", per_channel(multiplier, shift)),
+        Argument("input_dims", dims(source.elements // depth, 1, 1, depth)),
+        Argument("input", read_pointer(source)),
+        Argument("filter_dims", dims(depth, 1, 1, channels)),
+        Argument("filter", read_pointer(weights)),
+        Argument("bias", TensorPointer(bias.id if bias else None, "const int32_t *")),
+        Argument("output", written_pointer(output)),
+    )
+    constants = (*constants_of(weights, bias), multiplier, shift)
+    return lowered(operator, "helia_nn_fully_connected_s16_s32", arguments, constants=constants)
 
 
 def _tensors(graph: Graph, operator: Operator) -> tuple[Tensor, Tensor, Tensor | None, Tensor]:

@@ -16,6 +16,7 @@ from helia_aot.operators.copies import (
     Axis,
     element_strides,
     mapped_copy,
+    merged_axes,
     renamed,
     strided_copy,
 )
@@ -145,8 +146,9 @@ class Strided(Mover):
             axes, _ = self.axes(graph, operator)
         except ValueError as error:
             return [str(error)]
-        if len(axes) > MOST_AXES:
-            return [f"moves along {len(axes)} axes; supported: {MOST_AXES}"]
+        moved = len(merged_axes(axes)[1])
+        if moved > MOST_AXES:
+            return [f"moves along {moved} axes; supported: {MOST_AXES}"]
         elements = int(np.prod([axis.extent for axis in axes], dtype=np.int64))
         if elements != output.elements:
             return [
@@ -192,15 +194,13 @@ class StridedSlice(Strided):
 
     counts = (4,)
     constants: ClassVar[Mapping[int, str]] = {1: "begin", 2: "end", 3: "strides"}
-    limits = f"begin, end and strides are constants; no ellipsis or new axes; {_ALIKE}"
+    limits = f"begin, end and strides are constants; {_ALIKE}"
 
     def axes(self, graph: Graph, operator: Operator) -> tuple[list[Axis], int]:
         """Gives each dimension's range."""
         source, output = self._ends(graph, operator)
         begin, end, steps = (numbers(graph.tensor(i)) for i in operator.inputs[1:])
-        ranges = slice_ranges(source.shape, begin, end, steps, operator.attributes)
-        mask = operator.attributes.shrink_axis_mask
-        shape = tuple(len(r) for i, r in enumerate(ranges) if not mask >> i & 1)
+        ranges, shape = slice_ranges(source.shape, begin, end, steps, operator.attributes)
         if shape != output.shape:
             raise ValueError(
                 f"output has shape {list(output.shape)}; the operator gives {list(shape)}"
@@ -216,46 +216,84 @@ def slice_ranges(
     end: Sequence[int],
     steps: Sequence[int],
     options: Any,
-) -> list[range]:
-    """Gives the indices that STRIDED_SLICE takes of each dimension.
+) -> tuple[list[range], tuple[int, ...]]:
+    """Gives the indices that STRIDED_SLICE takes of each dimension, and the output's shape.
 
     Raises:
-        ValueError: The options or numbers are outside what is supported or possible.
+        ValueError: The options or numbers are outside what is possible.
     """
-    if options.ellipsis_mask or options.new_axis_mask or options.offset:
-        raise ValueError("uses an ellipsis, a new axis or offsets, which are not supported")
-    if not len(begin) == len(end) == len(steps) <= len(shape):
+    if not len(begin) == len(end) == len(steps):
+        raise ValueError(f"{len(begin)} begins, {len(end)} ends and {len(steps)} strides differ")
+    entries = range(len(begin))
+    dots = [i for i in entries if options.ellipsis_mask >> i & 1]
+    added = [i for i in entries if options.new_axis_mask >> i & 1 and i not in dots]
+    left = len(shape) - (len(begin) - len(dots) - len(added))
+    if len(dots) > 1 or left < 0:
         raise ValueError(f"{len(begin)} begins do not fit {len(shape)} dimensions")
-    ranges = []
-    for i, size in enumerate(shape):
-        if i >= len(begin):
-            ranges.append(range(size))
-            continue
-        if steps[i] == 0:
-            raise ValueError("has a stride of 0")
-        if options.shrink_axis_mask >> i & 1:
-            index = begin[i] + size if begin[i] < 0 else begin[i]
-            if not 0 <= index < size:
-                raise ValueError(f"index {begin[i]} is outside dimension {i} of {size}")
-            ranges.append(range(index, index + 1))
-            continue
-        first = None if options.begin_mask >> i & 1 else begin[i]
-        last = None if options.end_mask >> i & 1 else end[i]
-        ranges.append(range(size)[slice(first, last, steps[i])])
-    if not all(len(r) for r in ranges):
+    ranges: list[range] = []
+    kept: list[int] = []
+    for i in entries:
+        if i in dots:
+            whole = [range(size) for size in shape[len(ranges) : len(ranges) + left]]
+            ranges += whole
+            kept += [len(r) for r in whole]
+        elif i in added:
+            kept.append(1)
+        else:
+            entry = (begin[i], end[i], steps[i])
+            chosen = _chosen(shape[len(ranges)], entry, options, i)
+            ranges.append(chosen)
+            kept += [] if options.shrink_axis_mask >> i & 1 else [len(chosen)]
+    rest = [range(size) for size in shape[len(ranges) :]]
+    if not all(len(r) for r in (*ranges, *rest)):
         raise ValueError("takes nothing of its input")
-    return ranges
+    return [*ranges, *rest], (*kept, *(len(r) for r in rest))
+
+
+def _chosen(size: int, entry: tuple[int, int, int], options: Any, place: int) -> range:
+    """Gives the indices that one entry of begin, end and strides takes of its dimension."""
+    begin, end, step = entry
+    if step == 0:
+        raise ValueError("has a stride of 0")
+    index = begin + size if begin < 0 else begin
+    if options.shrink_axis_mask >> place & 1:
+        if not 0 <= index < size:
+            raise ValueError(f"index {begin} is outside a dimension of {size}")
+        return range(index, index + 1)
+    first = None if options.begin_mask >> place & 1 else begin
+    last: int | None = end
+    if options.offset:
+        last = max(0, (0 if first is None else index) + end)
+    return range(size)[slice(first, None if options.end_mask >> place & 1 else last, step)]
 
 
 class Slice(Strided):
-    """The SLICE family."""
+    """The SLICE family: a constant begin becomes a copy along axes, a computed one is read when the model runs."""
 
     counts = (3,)
-    constants: ClassVar[Mapping[int, str]] = {1: "begin", 2: "size"}
-    limits = f"begin and size are constants; {_ALIKE}"
+    constants: ClassVar[Mapping[int, str]] = {2: "size"}
+    limits = f"the size is a constant, a computed begin is checked at run time; {_ALIKE}"
+
+    def shape_problems(self, graph: Graph, operator: Operator) -> list[str]:
+        """Checks begin and size against the shapes."""
+        begin = graph.tensor(operator.inputs[1])
+        if begin.dtype not in (DType.INT32, DType.INT64):
+            return [f"begin has type {begin.dtype}; supported: int32, int64"]
+        if begin.is_constant:
+            return super().shape_problems(graph, operator)
+        source, output = self._ends(graph, operator)
+        reasons = checks.check_shape("begin", begin, (len(source.shape),))
+        size = numbers(graph.tensor(operator.inputs[2]))
+        fits = len(size) == len(source.shape) == len(output.shape) and all(
+            count in (part, -1) and part <= whole
+            for count, part, whole in zip(size, output.shape, source.shape, strict=True)
+        )
+        if not fits or not 1 <= len(size) <= MOST_AXES:
+            reasons.append(f"takes {size} of {list(source.shape)} as {list(output.shape)}")
+        return reasons
 
     def axes(self, graph: Graph, operator: Operator) -> tuple[list[Axis], int]:
-        """Gives each dimension's range."""
+        """Gives each dimension's range; the begin is a constant."""
         source, output = self._ends(graph, operator)
         begin, size = (numbers(graph.tensor(i)) for i in operator.inputs[1:])
         if not len(begin) == len(size) == len(source.shape):
@@ -273,6 +311,26 @@ class Slice(Strided):
         strides = element_strides(source.shape)
         axes = [Axis(count, stride) for count, stride in zip(sizes, strides, strict=True)]
         return axes, sum(first * stride for first, stride in zip(begin, strides, strict=True))
+
+    def lower(
+        self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
+    ) -> LoweredOperator:
+        """Makes the copy, or the call that reads the begin."""
+        begin = graph.tensor(operator.inputs[1])
+        if begin.is_constant:
+            return super().lower(graph, operator, choices, target)
+        source, output = self._ends(graph, operator)
+        arguments = [
+            Argument("input", TensorPointer(source.id, "const void *")),
+            Argument("starts", TensorPointer(begin.id, "const void *")),
+            Argument("start_bytes", begin.dtype.size_bytes),
+            Argument("axes", len(source.shape)),
+            Argument("extents", integers(source.shape)),
+            Argument("output_extents", integers(output.shape)),
+            Argument("element_bytes", source.dtype.size_bytes),
+            Argument("output", TensorPointer(output.id, "void *")),
+        ]
+        return lowered(operator, "helia_nn_slice", arguments, constants=constants_of(source))
 
 
 class Tile(Strided):
@@ -296,7 +354,7 @@ class Tile(Strided):
             multiples, source.shape, element_strides(source.shape), strict=True
         ):
             axes += [Axis(count, 0), Axis(size, stride)]
-        return [axis for axis in axes if axis.extent != 1], 0
+        return axes, 0
 
 
 class Reverse(Strided):

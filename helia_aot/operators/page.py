@@ -16,9 +16,9 @@ _INTRODUCTION: Final = f"""# Operators
 Which TFLite operators are compiled, for which element types. Columns are types of activations; *other* names more of
 them, "any" is every type of whole bytes. A model that needs more is refused whole, with every operator and reason.
 
-Operators that a transform computes at conversion are not listed: SHAPE and whatever follows from constants,
-DEQUANTIZE of constants, VAR_HANDLE and CALL_ONCE. IF is compiled as both of its branches and a choice between
-their results, WHILE as many times as it runs, where that follows from constants (recurrent layers).
+What follows from constants or static shapes alone is computed at conversion where it is small, whatever the table says.
+VAR_HANDLE, CALL_ONCE, IF and WHILE are not listed, as transforms resolve them: IF is compiled as both of its branches
+and a choice between their results, WHILE as many times as it runs where that follows from constants (recurrent layers).
 
 Generated from the code: refresh with `{REFRESH}`.
 """

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -20,11 +21,12 @@ from helia_aot.operators.spec import (
     Plain,
     Support,
     Target,
+    TensorPointer,
     constants_of,
+    dims,
     integers,
     lowered,
     read_pointer,
-    tensor_dims,
     written_pointer,
 )
 
@@ -104,6 +106,44 @@ class Reduction(Plain):
         return lowered(operator, entry, arguments, constants=constants_of(source))
 
 
+class LogicalReduction(Plain):
+    """The REDUCE_ALL and REDUCE_ANY families: the smallest or largest of numbers that are 0 or 1.
+
+    Args:
+        kind: ``REDUCE_ALL`` or ``REDUCE_ANY``.
+    """
+
+    support = (Support(("bool",), "the axes are a constant"),)
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def problems(self, graph: Graph, operator: Operator) -> list[str]:
+        """Lists why the reduction cannot be compiled."""
+        reasons = checks.check_count(operator, inputs=(2,))
+        if reasons:
+            return reasons
+        source, output = graph.tensor(operator.inputs[0]), graph.tensor(operator.outputs[0])
+        reasons += checks.check_same_type(source, output)
+        reasons += checks.check_integers("axes", graph.tensor(operator.inputs[1]))
+        return reasons or check_reduced_shape(graph, operator)
+
+    def lower(
+        self, graph: Graph, operator: Operator, choices: Mapping[str, str], target: Target
+    ) -> LoweredOperator:
+        """Makes the reduction call; a bool is the int8 number 0 or 1."""
+        del choices, target
+        source, output = graph.tensor(operator.inputs[0]), graph.tensor(operator.outputs[0])
+        arguments = [
+            Argument("input", TensorPointer(source.id, "const int8_t *")),
+            *axis_arguments(graph, operator),
+            Argument("largest", int(self._kind == "REDUCE_ANY")),
+            Argument("output", TensorPointer(output.id, "int8_t *")),
+        ]
+        constants = constants_of(source)
+        return lowered(operator, "helia_nn_reduce_extremum_s8", arguments, constants=constants)
+
+
 def check_reduced_shape(graph: Graph, operator: Operator) -> list[str]:
     """Checks the axes and the output of a reduction with constant axes, whatever its type."""
     source, output = graph.tensor(operator.inputs[0]), graph.tensor(operator.outputs[0])
@@ -168,7 +208,7 @@ class ArgExtremum(Plain):
     support = (
         Support(
             ("int8", "int16", "float32", "float16"),
-            "int32 output; up to 4 dimensions; the axis is a constant",
+            "int32 output; the axis is a constant",
         ),
     )
 
@@ -182,7 +222,6 @@ class ArgExtremum(Plain):
             return reasons
         source, axis = graph.tensor(operator.inputs[0]), graph.tensor(operator.inputs[1])
         output = graph.tensor(operator.outputs[0])
-        reasons += checks.check_rank("input", source, (1, 2, 3, 4))
         if source.dtype not in (*_SUFFIX, *_FLOATS):
             supported = ", ".join((*_SUFFIX, *_FLOATS))
             reasons.append(f"input has type {source.dtype}; supported: {supported}")
@@ -206,10 +245,11 @@ class ArgExtremum(Plain):
         del choices, target
         source, output = graph.tensor(operator.inputs[0]), graph.tensor(operator.outputs[0])
         axis = _axis(source, graph.tensor(operator.inputs[1]))
+        outer, inner = math.prod(source.shape[:axis]), math.prod(source.shape[axis + 1 :])
         arguments = [
             Argument("input_data", read_pointer(source)),
-            Argument("input_dims", tensor_dims(source.shape)),
-            Argument("axis", axis + 4 - len(source.shape)),
+            Argument("input_dims", dims(1, outer, source.shape[axis], inner)),
+            Argument("axis", 2),
         ]
         if source.dtype in _FLOATS:
             arguments.append(Argument("largest", int(self._kind == "max")))

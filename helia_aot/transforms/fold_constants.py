@@ -85,7 +85,7 @@ def _packed(operator: Operator, inputs: list[Tensor]) -> NDArray[Any]:
 def _strided(operator: Operator, inputs: list[Tensor]) -> NDArray[Any]:
     source, *bounds = (_data(tensor) for tensor in inputs)
     begin, end, steps = ([int(v) for v in bound] for bound in bounds)
-    ranges = slice_ranges(source.shape, begin, end, steps, operator.attributes)
+    ranges, _ = slice_ranges(source.shape, begin, end, steps, operator.attributes)
     return source[np.ix_(*ranges)]
 
 

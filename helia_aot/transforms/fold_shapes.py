@@ -10,11 +10,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from helia_aot.ir.dtypes import DType
 from helia_aot.ir.graph import Graph, Operator, Tensor
-
-_INTEGERS = (DType.INT32, DType.INT64)
-
+from helia_aot.operators.static_shapes import rank_of, shape_of
 
 _LARGEST: Final = 4096
 """Elements of zeros that become a constant."""
@@ -24,7 +21,7 @@ def fold_shapes(graph: Graph) -> Graph:
     """Gives the graph in which SHAPE, RANK and small ZEROS_LIKE are constants; outputs of the model stay."""
     tensors, kept = dict(graph.tensors), []
     for operator in graph.operators:
-        folded = shape_of(operator, tensors)
+        folded = known_of(operator, tensors)
         if folded is None or folded.id in graph.outputs:
             kept.append(operator)
         else:
@@ -34,7 +31,7 @@ def fold_shapes(graph: Graph) -> Graph:
     return graph.replace(tensors=tensors, operators=tuple(kept))
 
 
-def shape_of(operator: Operator, tensors: Mapping[str, Tensor]) -> Tensor | None:
+def known_of(operator: Operator, tensors: Mapping[str, Tensor]) -> Tensor | None:
     """Gives the output of an operator as a constant; None where shapes alone do not tell it.
 
     Args:
@@ -53,14 +50,6 @@ def shape_of(operator: Operator, tensors: Mapping[str, Tensor]) -> Tensor | None
     return replace(output, data=value.astype(output.dtype.numpy))
 
 
-def _shape(source: Tensor, output: Tensor) -> NDArray[Any] | None:
-    return np.array(source.shape, np.int64) if output.dtype in _INTEGERS else None
-
-
-def _rank(source: Tensor, output: Tensor) -> NDArray[Any] | None:
-    return np.array(len(source.shape)) if output.dtype in _INTEGERS else None
-
-
 def _zeros(source: Tensor, output: Tensor) -> NDArray[Any] | None:
     """Quantized zeros are left: what TFLite writes, 0, is not their zero point."""
     if output.quantization is not None or source.elements > _LARGEST:
@@ -69,7 +58,7 @@ def _zeros(source: Tensor, output: Tensor) -> NDArray[Any] | None:
 
 
 _RULES: Final[Mapping[str, Callable[[Tensor, Tensor], NDArray[Any] | None]]] = {
-    "RANK": _rank,
-    "SHAPE": _shape,
+    "RANK": rank_of,
+    "SHAPE": shape_of,
     "ZEROS_LIKE": _zeros,
 }

@@ -17,7 +17,7 @@ from typing import Final
 from helia_aot.ir.attributes import BranchAttributes, LoopAttributes, ReshapeAttributes
 from helia_aot.ir.graph import Graph, Operator, Tensor
 from helia_aot.transforms.fold_constants import constant_of
-from helia_aot.transforms.fold_shapes import shape_of
+from helia_aot.transforms.fold_shapes import known_of
 from helia_aot.transforms.pieces import Pieces
 
 MAX_ROUNDS: Final = 10_000
@@ -65,7 +65,7 @@ class _Inliner:
             if operator.op_type in ("IF", "WHILE"):
                 operators += self._written_out(operator)
                 continue
-            folded = shape_of(operator, self._tensors) or self._constant(operator)
+            folded = known_of(operator, self._tensors) or self._constant(operator)
             if folded is not None:
                 self._known[folded.id] = folded
             operators.append(operator)
@@ -241,7 +241,7 @@ class _Inliner:
 
     def _simplified(self, operator: Operator) -> list[Operator]:
         """Gives an operator of a subgraph, or nothing where its output is a constant or another tensor."""
-        folded = shape_of(operator, self._tensors) or self._constant(operator)
+        folded = known_of(operator, self._tensors) or self._constant(operator)
         if folded is not None:
             self._tensors[folded.id] = folded
             return []

@@ -15,7 +15,7 @@ import pytest
 from elementwise_models import element_wise_operators
 from host_module import build_module, run_program, run_sequence
 from required import tflite_micro_runtime
-from tflite_models import ACTIVATIONS, PADDINGS, ModelBuilder, output_extent
+from tflite_models import ACTIVATIONS, DTYPES, PADDINGS, ModelBuilder, output_extent
 
 from helia_aot.api import convert
 from helia_aot.config.convert import ConvertConfig
@@ -54,6 +54,10 @@ class Layers:
     def exact(self, shape: Sequence[int], dtype: str, scale: float, zero_point: int) -> int:
         """Adds a tensor of a quantization that the operator fixes."""
         return self.model.tensor(shape, dtype=dtype, scale=scale, zero_point=zero_point)
+
+    def plain(self, shape: Sequence[int], dtype: str) -> int:
+        """Adds a tensor without quantization."""
+        return self.model.tensor(shape, dtype=dtype)
 
     def like(self, source: int, shape: Sequence[int]) -> int:
         """Adds a tensor quantized as another one."""
@@ -337,6 +341,41 @@ def space_batches(m: Layers) -> None:
         m.op("BATCH_TO_SPACE_ND", inputs, m.like(m.x, (n, *left, c)), ("BatchToSpaceNDOptions", {}))
 
 
+def indexed(m: Layers) -> None:
+    """Sums, running sums, and what numbers say at run time or conversion."""
+    if m.is_wide:
+        return
+    n, h, w, c = m.shape
+    source = m.model.tensors[m.x]
+    table = m.model.constant(
+        np.arange(24, dtype=np.int8).reshape(4, 6),
+        scale=source.scale[0],
+        zero_point=source.zero_point[0],
+    )
+    m.op("ADD_N", [m.x, m.x, m.x], m.tensor(m.shape, 0.05), ("AddNOptions", {}))
+    for axis, exclusive, reverse in ((1, False, False), (-1, True, False), (2, True, True)):
+        options = ("CumsumOptions", {"Exclusive": exclusive, "Reverse": reverse})
+        m.op("CUMSUM", [m.x, m.numbers(axis)], m.tensor(m.shape, 0.08), options)
+    places = m.numbers([[0, h - 1], [0, 0], [0, 1]])
+    m.op("GATHER_ND", [m.x, places], m.like(m.x, (3, w, c)), ("GatherNdOptions", {}))
+    m.op("EMBEDDING_LOOKUP", [m.numbers([3, 0, 3]), table], m.like(table, (3, 6)))
+    part = m.like(m.x, (n, 2, w, 1))
+    size = m.numbers([n, 2, w, 1])
+    m.op("SLICE", [m.x, m.numbers([0, 1, 0, 2]), size], part, ("SliceOptions", {}))
+    inputs = [m.x, part, m.numbers([0, h, -3, 1])]
+    options = ("DynamicUpdateSliceOptions", {})
+    m.op("DYNAMIC_UPDATE_SLICE", inputs, m.like(m.x, m.shape), options)
+    m.op("ZEROS_LIKE", [m.x], m.like(m.x, m.shape), ("ZerosLikeOptions", {}))
+    value = m.model.constant(np.array(-7, np.int8))
+    m.op("FILL", [m.numbers([3, 5]), value], m.plain((3, 5), "int8"), ("FillOptions", {}))
+    m.op("SHAPE", [m.x], m.plain((4,), "int32"), ("ShapeOptions", {"OutType": DTYPES["int32"]}))
+    m.op("BROADCAST_ARGS", [m.numbers([5, 1]), m.numbers([2, 1, 3])], m.plain((3,), "int32"))
+    flags = m.plain(m.shape, "bool")
+    m.op("LESS", [m.x, m.y], flags)
+    options = ("ReducerOptions", {"KeepDims": False})
+    m.op("REDUCE_ALL", [flags, m.numbers([1, 3])], m.plain((n, w), "bool"), options)
+
+
 def reductions(m: Layers) -> None:
     n, h, w, c = m.shape
     kinds: list[tuple[list[int], bool, tuple[int, ...]]] = [
@@ -426,11 +465,11 @@ def layers(m: Layers) -> None:
 
 
 PARTS: tuple[Callable[[Layers], None], ...] = (
-    arithmetic, activations, conversions, movement, reductions, layers,
+    arithmetic, activations, conversions, movement, indexed, reductions, layers,
 )  # fmt: skip
 UNTESTED = {
     "CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM", "BATCH_MATMUL",
-    "TILE", "RELU_N1_TO_1",
+    "TILE", "RELU_N1_TO_1", "RANK", "REDUCE_ANY",
 }  # fmt: skip
 """Operators with tests of their own: state, or none in TFLite Micro."""
 

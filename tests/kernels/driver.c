@@ -269,6 +269,7 @@ static int32_t run_other_buffer_sizes(const call_t *call)
 #include "driver_flt.h"
 #include "driver_integer.h"
 #include "driver_layers.h"
+#include "driver_sums.h"
 
 #define ENTRY(name)          \
     {                        \
@@ -308,6 +309,7 @@ static const struct
     ENTRY(arm_elementwise_add_s8),
     ENTRY(arm_softmax_s8),
     ENTRY(arm_reshape_s8),
+    ALL_SUM_ENTRIES,
     ALL_FLT_ENTRIES,
     INTEGER_ENTRIES,
     LAYER_ENTRIES,

@@ -18,6 +18,7 @@ from helia_aot.ir.attributes import (
     BranchAttributes,
     CallAttributes,
     ConvolutionAttributes,
+    CumulativeSumAttributes,
     FullyConnectedAttributes,
     GeluAttributes,
     LeakyReluAttributes,
@@ -105,6 +106,7 @@ def _convolution(table: Any) -> ConvolutionAttributes:
         dilation_h=_positive(options.DilationHFactor(), "dilation height"),
         dilation_w=_positive(options.DilationWFactor(), "dilation width"),
         activation=_activation(options.FusedActivationFunction()),
+        narrow_bias=options.QuantizedBiasType() == tflite.TensorType.INT32,
     )
 
 
@@ -140,6 +142,7 @@ def _fully_connected(table: Any) -> FullyConnectedAttributes:
         activation=_activation(options.FusedActivationFunction()),
         keep_num_dims=bool(options.KeepNumDims()),
         shuffled_weights=options.WeightsFormat() != default,
+        narrow_bias=options.QuantizedBiasType() == tflite.TensorType.INT32,
     )
 
 
@@ -227,6 +230,13 @@ def _reducer(table: Any) -> ReduceAttributes:
     return ReduceAttributes(bool(_options(tflite.ReducerOptions, table).KeepDims()))
 
 
+def _cumulative_sum(table: Any) -> CumulativeSumAttributes:
+    if table is None:
+        return CumulativeSumAttributes(exclusive=False, reverse=False)
+    options = _options(tflite.CumsumOptions, table)
+    return CumulativeSumAttributes(bool(options.Exclusive()), bool(options.Reverse()))
+
+
 def _transpose_conv(table: Any) -> TransposeConvolutionAttributes:
     options = _options(tflite.TransposeConvOptions, table)
     return TransposeConvolutionAttributes(
@@ -290,6 +300,7 @@ _DECODERS: Final[dict[str, Callable[[Any], Any]]] = {
     "CALL_ONCE": _call_once,
     "CONCATENATION": _concatenation,
     "CONV_2D": _convolution,
+    "CUMSUM": _cumulative_sum,
     "DEPTHWISE_CONV_2D": _depthwise,
     "DEPTH_TO_SPACE": _depth_to_space,
     "DIV": _binary(tflite.DivOptions),
@@ -298,12 +309,15 @@ _DECODERS: Final[dict[str, Callable[[Any], Any]]] = {
     "GELU": _gelu,
     "IF": _if,
     "L2_NORMALIZATION": _binary(tflite.L2NormOptions),
+    "L2_POOL_2D": _pool,
     "LEAKY_RELU": _leaky_relu,
     "MAX_POOL_2D": _pool,
     "MEAN": _reducer,
     "MIRROR_PAD": _mirror_pad,
     "MUL": _binary(tflite.MulOptions),
     "PACK": _pack,
+    "REDUCE_ALL": _reducer,
+    "REDUCE_ANY": _reducer,
     "REDUCE_MAX": _reducer,
     "REDUCE_MIN": _reducer,
     "RESHAPE": _reshape,

@@ -1035,6 +1035,67 @@ arm_cmsis_nn_status helia_nn_gather(const void *input,
                                     void *output);
 
 /**
+ * Copies runs that positions along the first `depth` dimensions name, `depth` indices for each of `count` runs. Not in ns-cmsis-nn.
+ *
+ * Rule: every index is in [0, extent) of its dimension.
+ */
+arm_cmsis_nn_status helia_nn_gather_nd(const void *input,
+                                       const int32_t *indices,
+                                       const int32_t count,
+                                       const int32_t depth,
+                                       const int32_t *extents,
+                                       const int32_t run_bytes,
+                                       void *output);
+
+/**
+ * Copies a tensor and then an update over a part of it. Not in ns-cmsis-nn.
+ *
+ * Rule: 1 to 8 axes, the update nowhere larger than the tensor.
+ *
+ * @param starts      Where the part starts along each axis; numbers outside are moved to where the update fits.
+ * @param start_bytes Bytes of each start: 4 or 8.
+ */
+arm_cmsis_nn_status helia_nn_update_slice(const void *input,
+                                          const void *update,
+                                          const void *starts,
+                                          const int32_t start_bytes,
+                                          const int32_t axes,
+                                          const int32_t *extents,
+                                          const int32_t *update_extents,
+                                          const int32_t element_bytes,
+                                          void *output);
+
+/**
+ * Copies the part of a tensor that starts where numbers say. Not in ns-cmsis-nn.
+ *
+ * Rule: 1 to 8 axes, the part lies inside.
+ *
+ * @param start_bytes Bytes of each start: 4 or 8.
+ */
+arm_cmsis_nn_status helia_nn_slice(const void *input,
+                                   const void *starts,
+                                   const int32_t start_bytes,
+                                   const int32_t axes,
+                                   const int32_t *extents,
+                                   const int32_t *output_extents,
+                                   const int32_t element_bytes,
+                                   void *output);
+
+/**
+ * Gives the extents to which two lists of extents, aligned at their ends, are broadcast. Not in ns-cmsis-nn.
+ *
+ * Rule: two extents are equal, or one of them is 1. The output has as many as the longer list.
+ *
+ * @param extent_bytes Bytes of each extent: 4 or 8.
+ */
+arm_cmsis_nn_status helia_nn_broadcast_extents(const void *input1,
+                                               const int32_t count1,
+                                               const void *input2,
+                                               const int32_t count2,
+                                               const int32_t extent_bytes,
+                                               void *output);
+
+/**
  * Cuts images, padded with bytes `fill` above and on the left as far as `padding` says and otherwise as far as the output
  * asks, into blocks; each place of a block becomes an image of the batch. Channels of the dimensions are not looked at.
  *
@@ -1378,6 +1439,26 @@ arm_cmsis_nn_status helia_nn_compare_s32(const int32_t *input1_data,
                                bool *output_data,
                                const cmsis_nn_dims *output_dims);
 
+/** As helia_nn_compare_s32(). Not in ns-cmsis-nn. */
+arm_cmsis_nn_status helia_nn_compare_s64(const int64_t *input1_data,
+                               const cmsis_nn_dims *input1_dims,
+                               const int64_t *input2_data,
+                               const cmsis_nn_dims *input2_dims,
+                               const int32_t orders,
+                               bool *output_data,
+                               const cmsis_nn_dims *output_dims);
+
+/**
+ * The larger or the smaller of two numbers. Not in ns-cmsis-nn.
+ */
+arm_cmsis_nn_status helia_nn_extremum_s64(const int64_t *input1_data,
+                                          const cmsis_nn_dims *input1_dims,
+                                          const int64_t *input2_data,
+                                          const cmsis_nn_dims *input2_dims,
+                                          const bool largest,
+                                          int64_t *output_data,
+                                          const cmsis_nn_dims *output_dims);
+
 /**
  * Takes each element from the first input where the condition holds, else from the second; all are broadcast to the output's shape.
  * Not in ns-cmsis-nn.
@@ -1404,6 +1485,66 @@ arm_cmsis_nn_status helia_nn_log_softmax_s8(const int8_t *input,
                                const int32_t shift,
                                const int32_t diff_min,
                                int8_t *output);
+
+/**
+ * Fully connected layer whose weights have an offset too. Not in ns-cmsis-nn.
+ *
+ * @param bias May be NULL.
+ */
+arm_cmsis_nn_status helia_nn_fully_connected_offsets_s8(const cmsis_nn_fc_params *fc_params,
+                                                        const cmsis_nn_per_tensor_quant_params *quant_params,
+                                                        const cmsis_nn_dims *input_dims,
+                                                        const int8_t *input,
+                                                        const cmsis_nn_dims *filter_dims,
+                                                        const int8_t *filter,
+                                                        const int32_t *bias,
+                                                        int8_t *output);
+
+/**
+ * Fully connected layer over int16 numbers with 32-bit accumulators, which wrap. Not in ns-cmsis-nn.
+ *
+ * @param bias May be NULL.
+ */
+arm_cmsis_nn_status helia_nn_fully_connected_s16_s32(const cmsis_nn_fc_params *fc_params,
+                                                     const cmsis_nn_per_channel_quant_params *quant_params,
+                                                     const cmsis_nn_dims *input_dims,
+                                                     const int16_t *input,
+                                                     const cmsis_nn_dims *filter_dims,
+                                                     const int8_t *filter,
+                                                     const int32_t *bias,
+                                                     int16_t *output);
+
+/**
+ * Sum of `count` inputs of one scale, taken in steps of 2^-19 and wrapping beyond 4096 steps of the inputs. Not in ns-cmsis-nn.
+ *
+ * @param input_offset Minus the zero point of the inputs; it is added once more than there are inputs, as in TensorFlow Lite Micro.
+ */
+arm_cmsis_nn_status helia_nn_add_n_s8(const void *const *inputs,
+                                      const int32_t count,
+                                      const int32_t input_offset,
+                                      const int32_t multiplier,
+                                      const int32_t shift,
+                                      const int32_t output_offset,
+                                      int8_t *output,
+                                      const int32_t size);
+
+/**
+ * Running sums along the middle one of three dimensions; the numbers are those of helia_nn_add_n_s8(). Not in ns-cmsis-nn.
+ *
+ * @param exclusive Whether an output leaves its own input out.
+ * @param reverse   Whether the sums run from the end.
+ */
+arm_cmsis_nn_status helia_nn_cumulative_sum_s8(const int8_t *input,
+                                               const int32_t outer,
+                                               const int32_t extent,
+                                               const int32_t inner,
+                                               const bool exclusive,
+                                               const bool reverse,
+                                               const int32_t input_offset,
+                                               const int32_t multiplier,
+                                               const int32_t shift,
+                                               const int32_t output_offset,
+                                               int8_t *output);
 
 /**
  * Divides each row by its length; the output has the scale 1/128 and the zero point 0. Not in ns-cmsis-nn.

@@ -254,9 +254,56 @@ arm_cmsis_nn_status helia_nn_reduce_f32(
 arm_cmsis_nn_status helia_nn_log_softmax_f32(
     const float32_t *input, const int32_t num_rows, const int32_t row_size, float32_t *output);
 
+/** Softmax along rows of which the differences are multiplied by `beta`; computed in single precision. Not in ns-cmsis-nn. */
+arm_cmsis_nn_status helia_nn_softmax_beta_f32(
+    const float32_t *input, const int32_t num_rows, const int32_t row_size, const float32_t beta, float32_t *output);
+
 /** Each row divided by its length, or by 1e-6 if it is shorter; computed in single precision. Not in ns-cmsis-nn. */
 arm_cmsis_nn_status helia_nn_l2_normalize_f32(
     const float32_t *input, const int32_t num_rows, const int32_t row_size, float32_t *output);
+
+/** Sum of `count` inputs, added in order and in single precision. Not in ns-cmsis-nn. */
+arm_cmsis_nn_status helia_nn_add_n_f32(
+    const void *const *inputs, const int32_t count, float32_t *output, const int32_t size);
+
+/**
+ * Running sums along the middle one of three dimensions, added in single precision. Not in ns-cmsis-nn.
+ *
+ * @param exclusive Whether an output leaves its own input out.
+ * @param reverse   Whether the sums run from the end.
+ */
+arm_cmsis_nn_status helia_nn_cumulative_sum_f32(
+    const float32_t *input,
+    const int32_t outer,
+    const int32_t extent,
+    const int32_t inner,
+    const bool exclusive,
+    const bool reverse,
+    float32_t *output);
+
+/**
+ * Rows that indices name, dequantized. Not in ns-cmsis-nn.
+ *
+ * Rule: every index is in [0, rows).
+ */
+arm_cmsis_nn_status helia_nn_embedding_s8_f32(
+    const int8_t *input,
+    const int32_t *indices,
+    const int32_t rows,
+    const int32_t count,
+    const int32_t row_size,
+    const float32_t scale,
+    float32_t *output);
+
+/** Root of the mean square of the part of each window that lies in the input. Not in ns-cmsis-nn. @param ctx Unused. */
+arm_cmsis_nn_status helia_nn_l2_pool_f32(
+    const cmsis_nn_context *ctx,
+    const cmsis_nn_pool_params_f32 *pool_params,
+    const cmsis_nn_dims *input_dims,
+    const float32_t *src,
+    const cmsis_nn_dims *filter_dims,
+    const cmsis_nn_dims *output_dims,
+    float32_t *dst);
 
 /** Index of the first extremum along an axis, as arm_argmax_s8(). Not in ns-cmsis-nn. */
 arm_cmsis_nn_status helia_nn_arg_extremum_f32(
@@ -583,9 +630,47 @@ arm_cmsis_nn_status helia_nn_reduce_f16(
     const int32_t operation,
     float16_t *output);
 
+/** As helia_nn_softmax_beta_f32(). */
+arm_cmsis_nn_status helia_nn_softmax_beta_f16(
+    const float16_t *input, const int32_t num_rows, const int32_t row_size, const float32_t beta, float16_t *output);
+
 /** As helia_nn_l2_normalize_f32(). */
 arm_cmsis_nn_status helia_nn_l2_normalize_f16(
     const float16_t *input, const int32_t num_rows, const int32_t row_size, float16_t *output);
+
+/** As helia_nn_add_n_f32(). */
+arm_cmsis_nn_status helia_nn_add_n_f16(
+    const void *const *inputs, const int32_t count, float16_t *output, const int32_t size);
+
+/** As helia_nn_cumulative_sum_f32(). */
+arm_cmsis_nn_status helia_nn_cumulative_sum_f16(
+    const float16_t *input,
+    const int32_t outer,
+    const int32_t extent,
+    const int32_t inner,
+    const bool exclusive,
+    const bool reverse,
+    float16_t *output);
+
+/** As helia_nn_embedding_s8_f32(), rounded once more. */
+arm_cmsis_nn_status helia_nn_embedding_s8_f16(
+    const int8_t *input,
+    const int32_t *indices,
+    const int32_t rows,
+    const int32_t count,
+    const int32_t row_size,
+    const float32_t scale,
+    float16_t *output);
+
+/** As helia_nn_l2_pool_f32(). */
+arm_cmsis_nn_status helia_nn_l2_pool_f16(
+    const cmsis_nn_context *ctx,
+    const cmsis_nn_pool_params_f16 *pool_params,
+    const cmsis_nn_dims *input_dims,
+    const float16_t *src,
+    const cmsis_nn_dims *filter_dims,
+    const cmsis_nn_dims *output_dims,
+    float16_t *dst);
 
 /** As helia_nn_log_softmax_f32(). */
 arm_cmsis_nn_status helia_nn_log_softmax_f16(

@@ -17,19 +17,19 @@ from helia_aot.errors import PlanError, UnsupportedModelError
 def half_weights() -> bytes:
     """A layer whose float16 weights are dequantized when the model runs."""
     model = ModelBuilder()
-    x = model.tensor((1, 4), dtype="float32")
-    weights = model.constant(np.ones((3, 4), np.float16))
-    real = model.tensor((3, 4), dtype="float32")
+    x = model.tensor((1, 1, 1, 4), dtype="float32")
+    weights = model.constant(np.ones((3, 1, 1, 4), np.float16))
+    real = model.tensor((3, 1, 1, 4), dtype="float32")
     model.operator("DEQUANTIZE", [weights], [real], ("DequantizeOptions", {}))
-    y = model.tensor((1, 3), dtype="float32")
-    options = {"FusedActivationFunction": ACTIVATIONS["none"]}
-    model.operator("FULLY_CONNECTED", [x, real], [y], ("FullyConnectedOptions", options))
+    y = model.tensor((1, 1, 1, 3), dtype="float32")
+    options = {"FusedActivationFunction": ACTIVATIONS["none"], "StrideH": 1, "StrideW": 1}
+    model.operator("CONV_2D", [x, real], [y], ("Conv2DOptions", options))
     return model.build(inputs=[x], outputs=[y])
 
 
 def test_what_needs_the_transform_is_refused_with_the_reason(tmp_path: Path) -> None:
-    assert op_types(converted(half_weights(), tmp_path)) == ["FULLY_CONNECTED"]
-    with pytest.raises(UnsupportedModelError, match="FULLY_CONNECTED: filter is computed"):
+    assert op_types(converted(half_weights(), tmp_path)) == ["CONV_2D"]
+    with pytest.raises(UnsupportedModelError, match="CONV_2D: filter is computed"):
         converted(half_weights(), tmp_path, ["fold_dequantize"])
 
 

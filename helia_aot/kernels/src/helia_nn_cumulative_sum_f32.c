@@ -1,0 +1,18 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "support_f32.h"
+
+#include "support_cumulative_sum_flt.h"
+
+arm_cmsis_nn_status helia_nn_cumulative_sum_f32(
+    const float32_t *input,
+    const int32_t outer,
+    const int32_t extent,
+    const int32_t inner,
+    const bool exclusive,
+    const bool reverse,
+    float32_t *output)
+{
+    return cumulative_sum(input, outer, extent, inner, exclusive, reverse, output);
+}

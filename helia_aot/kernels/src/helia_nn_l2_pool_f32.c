@@ -1,0 +1,19 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "support_f32.h"
+
+#include "support_l2_pool_flt.h"
+
+arm_cmsis_nn_status helia_nn_l2_pool_f32(
+    const cmsis_nn_context *ctx,
+    const cmsis_nn_pool_params_f32 *pool_params,
+    const cmsis_nn_dims *input_dims,
+    const float32_t *src,
+    const cmsis_nn_dims *filter_dims,
+    const cmsis_nn_dims *output_dims,
+    float32_t *dst)
+{
+    (void)ctx;
+    return helia_nn_pool(pool_params, input_dims, src, filter_dims, output_dims, dst, helia_nn_root_mean_square_of_window);
+}

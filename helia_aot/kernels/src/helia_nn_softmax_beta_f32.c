@@ -1,0 +1,12 @@
+/*
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "support_f32.h"
+
+#include "support_softmax_beta_flt.h"
+
+arm_cmsis_nn_status helia_nn_softmax_beta_f32(
+    const float32_t *input, const int32_t num_rows, const int32_t row_size, const float32_t beta, float32_t *output)
+{
+    return softmax_beta(input, num_rows, row_size, beta, output);
+}
