@@ -26,6 +26,7 @@ from test_add_s8 import PLAIN, elementwise_case  # noqa: E402
 from test_batch_matmul import integer_case as product_case  # noqa: E402
 from test_depthwise_conv_s8 import depthwise_case, output_of, takes  # noqa: E402
 from test_fully_connected_s8 import Linear, linear_case  # noqa: E402
+from test_integer_operators import svdf_case  # noqa: E402
 from test_lstm import integer_case as lstm_case  # noqa: E402
 from test_pool_s8 import PoolShape, pool_case  # noqa: E402
 from test_softmax_s8 import softmax_case  # noqa: E402
@@ -354,6 +355,15 @@ def lstms(name: str, steps: int, inputs: int, units: int, suffix: str) -> Iterat
     yield Row(name, case, expected, steps * 4 * units * (inputs + units), np.uint8)
 
 
+def svdfs(extents: tuple[int, int, int, int], suffix: str) -> Iterator[Row]:
+    """One step of inputs, units, rank and memory; the suffix is the type of the state. Output and state are compared as bytes."""
+    inputs, units, rank, memory = extents
+    dtype = np.int8 if suffix == "s8" else np.int16
+    case, expected = svdf_case(np.random.default_rng(10), (1, *extents), dtype)
+    name = f"SVDF, {inputs}->{units}, rank {rank}, memory {memory}"
+    yield Row(name, case, expected, units * rank * (inputs + memory), np.uint8)
+
+
 def movements() -> Iterator[Row]:
     """Transposition and bilinear resizing of bytes."""
     rng = np.random.default_rng(7)
@@ -480,5 +490,7 @@ def rows_of_type(suffix: str) -> Iterator[Row]:
     if suffix in ("s8", "s16"):
         yield from products("batch_matmul, 16x64x32", (16, 64, 32), suffix)
         yield from lstms("LSTM, 28 steps, 28->20", 28, 28, 20, suffix)
+        yield from svdfs((40, 64, 2, 10), suffix)
+        yield from svdfs((16, 32, 1, 32), suffix)
     if suffix == "s8":
         yield from movements()
