@@ -481,7 +481,12 @@ def rows_of_type(suffix: str) -> Iterator[Row]:
     yield from softmaxes("KWS softmax, 12", 1, 12, suffix)
     for layer in grid_layers():
         yield from layer_rows(layer, suffix)
-    for linear in (("fc, 256->64", 256, 64), ("fc, 32->32", 32, 32), ("fc, 50->10", 50, 10)):
+    for linear in (
+        ("fc, 256->64", 256, 64),
+        ("fc, 32->32", 32, 32),
+        ("fc, 32->3", 32, 3),
+        ("fc, 50->10", 50, 10),
+    ):
         yield from linear_rows(*linear, suffix)
     yield from pools("pool 2x2, 16, 16x16", 16, 16, (2, 2), suffix)
     yield from combinations("1000", 1000, suffix)
