@@ -445,6 +445,11 @@ def grid_layers() -> Iterator[Layer]:
                 f"dw {kernel}x{kernel}, {channels}{tail}, 16x16", (16, 16), channels, channels,
                 kernel=(kernel, kernel), stride=(stride, stride), depthwise=True,
             )  # fmt: skip
+    for name, size, cin, cout, kernel, stride in [
+        ("dw 10x8, 1->8, s2, 49x40", (49, 40), 1, 8, (10, 8), (2, 2)),
+        ("dw 3x3, 16->32, 16x16", (16, 16), 16, 32, (3, 3), (1, 1)),
+    ]:
+        yield Layer(name, size, cin, cout, kernel, stride, depthwise=True)
     for rows, channels, taps in [(30, 40, 3), (28, 128, 5), (15, 128, 15)]:
         name = f"dw {taps}x1, {channels}, {rows}x1"
         size, kernel = (rows, 1), (taps, 1)
