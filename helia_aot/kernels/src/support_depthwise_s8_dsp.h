@@ -29,6 +29,18 @@ static inline int32_t group_words(int32_t taps)
     return START_WORDS + 2 * taps + QUANT_WORDS;
 }
 
+/* Output channels of a group: those of one input channel, where it has more than one. */
+static inline int32_t group_lanes(const helia_nn_depthwise_layer *layer)
+{
+    return layer->ch_mult == 1 ? 4 : helia_nn_min(layer->ch_mult, 4);
+}
+
+/* Bytes of input between groups. A chunk of more than four channels for each input has one input only. */
+static inline int32_t group_step(const helia_nn_depthwise_layer *layer)
+{
+    return layer->ch_mult == 1 ? 4 : layer->ch_mult <= 4 ? 1 : 0;
+}
+
 /* The taps of a pixel that fall inside the input. */
 typedef struct
 {
@@ -291,10 +303,11 @@ static bool fill_table(const helia_nn_depthwise_layer *layer, int32_t first, int
     const int32_t *const from = layer->sums != NULL ? layer->sums : layer->bias;
     const int32_t taps = layer->filter_h * layer->filter_w, all = layer->channels * layer->ch_mult;
     const int32_t folded = layer->sums != NULL ? layer->input_offset : 0;
+    const int32_t most = group_lanes(layer);
     bool quick = true;
-    for (; count > 0; count -= 4, first += 4)
+    for (; count > 0; count -= most, first += most)
     {
-        const int32_t lanes = helia_nn_min(count, 4);
+        const int32_t lanes = helia_nn_min(count, most);
         const int8_t *weights = layer->filter + first;
         int32_t *const start = table;
         /* Less than 256 weights of a channel add up to 16 bits. */
@@ -371,7 +384,7 @@ static pixel_function function_of(const helia_nn_depthwise_layer *layer, const t
     const int32_t rows = window->rows, columns = window->columns;
     const bool neighbours = layer->filter_h == 3 && layer->filter_w == 3 && layer->dilation_w == 1;
     const int32_t up = (window->rows - 1) * constants->row_bytes;
-    const int32_t next_group = layer->ch_mult > 1 ? 0 : 4;
+    const int32_t next_group = group_step(layer);
     window->row_step = constants->row_bytes - columns * constants->step;
     window->weight_step = 8 * (layer->filter_w - columns);
     window->back = next_group - columns * constants->step - up;
@@ -391,26 +404,35 @@ static HELIA_NN_APART void pixel_by_sums(const helia_nn_depthwise_layer *layer,
                                          int32_t count,
                                          int8_t *output)
 {
+    const int32_t lanes = group_lanes(layer), groups = (count + lanes - 1) / lanes;
     int32_t sums[MOST_CHANNELS];
     if (window->rows > 0 && window->columns > 0)
     {
         tap_window own = *window;
-        own.back = (layer->ch_mult > 1 ? 0 : 4) - own.columns * constants->step - (own.rows - 1) * constants->row_bytes;
+        own.back = group_step(layer) - own.columns * constants->step - (own.rows - 1) * constants->row_bytes;
         (layer->ch_mult > 1 ? sums_of_one_input : sums_of_window)(constants, &own, sums);
     }
     else
     {
-        const int32_t *group = constants->table;
-        for (int32_t i = 0; i < count; i += 4, group += constants->quant / 4 + QUANT_WORDS)
+        for (int32_t g = 0; g < groups; g++)
         {
-            memcpy(sums + i, group, START_WORDS * sizeof *sums);
+            memcpy(sums + 4 * g, constants->table + g * (constants->quant / 4 + QUANT_WORDS), START_WORDS * sizeof *sums);
         }
+    }
+    for (int32_t g = 1; g < groups && lanes < 4; g++)
+    {
+        /* Two or three lanes; the last one is overwritten where there are two. */
+        int32_t *const to = sums + g * lanes;
+        const int32_t a = sums[4 * g], b = sums[4 * g + 1], c = sums[4 * g + 2];
+        to[0] = a;
+        to[1] = b;
+        to[2] = c;
     }
     helia_nn_checked_row(
         layer->output_offset, sums, layer->multiplier + first, layer->shift + first, 1, count, output);
 }
 
-/* Some channels of a layer, all of one input channel or each with its own. */
+/* Some channels of a layer. */
 static void chunk_of_layer(const helia_nn_depthwise_layer *layer, int32_t first, int32_t count)
 {
     const int32_t channels = layer->channels, all = channels * layer->ch_mult;
@@ -422,7 +444,7 @@ static void chunk_of_layer(const helia_nn_depthwise_layer *layer, int32_t first,
     const bool quick = fill_table(layer, first, count, table) && layer->ch_mult == 1;
     const tap_layer constants = {
         .table = table,
-        .end = table + (count + 3) / 4 * group_words(taps),
+        .end = table + (count + group_lanes(layer) - 1) / group_lanes(layer) * group_words(taps),
         .step = layer->dilation_w * channels,
         .row_bytes = layer->dilation_h * layer->input_w * channels,
         .offsets = helia_nn_twice(layer->input_offset),
@@ -494,13 +516,13 @@ static HELIA_NN_COLD void layer_without_table(const helia_nn_depthwise_layer *la
 /* The whole layer. Less than four channels at the end are computed with some before them again. */
 static void layer_by_pixels(const helia_nn_depthwise_layer *layer)
 {
-    const int32_t groups = TABLE_WORDS / group_words(layer->filter_h * layer->filter_w);
-    const int32_t most = helia_nn_min(4 * groups, MOST_CHANNELS);
+    const int32_t groups = helia_nn_min(TABLE_WORDS / group_words(layer->filter_h * layer->filter_w), MOST_CHANNELS / 4);
+    const int32_t most = groups * group_lanes(layer), all = layer->channels * layer->ch_mult;
     if (groups == 0 || (layer->ch_mult == 1 && layer->channels < 4))
     {
         layer_without_table(layer);
     }
-    else if (layer->ch_mult > 1)
+    else if (layer->ch_mult > 4)
     {
         for (int32_t channel = 0; channel < layer->channels; channel++)
         {
@@ -512,18 +534,17 @@ static void layer_by_pixels(const helia_nn_depthwise_layer *layer)
     }
     else
     {
-        const int32_t whole = layer->channels & ~3;
+        const int32_t whole = layer->ch_mult == 1 ? all & ~3 : all;
         for (int32_t first = 0; first < whole; first += most)
         {
             chunk_of_layer(layer, first, helia_nn_min(whole - first, most));
         }
-        if (whole < layer->channels)
+        if (whole < all)
         {
-            chunk_of_layer(layer, layer->channels - 4, 4);
+            chunk_of_layer(layer, all - 4, 4);
         }
     }
-    helia_nn_activate(
-        &layer->activation, layer->output, layer->output_h * layer->output_w * layer->channels * layer->ch_mult);
+    helia_nn_activate(&layer->activation, layer->output, layer->output_h * layer->output_w * all);
 }
 
 #endif /* HELIA_NN_SUPPORT_DEPTHWISE_S8_DSP_H */
