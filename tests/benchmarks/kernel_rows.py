@@ -26,6 +26,7 @@ from test_add_s8 import PLAIN, elementwise_case  # noqa: E402
 from test_batch_matmul import integer_case as product_case  # noqa: E402
 from test_depthwise_conv_s8 import depthwise_case, output_of, takes  # noqa: E402
 from test_fully_connected_s8 import Linear, linear_case  # noqa: E402
+from test_integer_operators import svdf_case  # noqa: E402
 from test_lstm import integer_case as lstm_case  # noqa: E402
 from test_pool_s8 import PoolShape, pool_case  # noqa: E402
 from test_softmax_s8 import softmax_case  # noqa: E402
@@ -354,6 +355,15 @@ def lstms(name: str, steps: int, inputs: int, units: int, suffix: str) -> Iterat
     yield Row(name, case, expected, steps * 4 * units * (inputs + units), np.uint8)
 
 
+def svdfs(extents: tuple[int, int, int, int], suffix: str) -> Iterator[Row]:
+    """One step of inputs, units, rank and memory; the suffix is the type of the state. Output and state are compared as bytes."""
+    inputs, units, rank, memory = extents
+    dtype = np.int8 if suffix == "s8" else np.int16
+    case, expected = svdf_case(np.random.default_rng(10), (1, *extents), dtype)
+    name = f"SVDF, {inputs}->{units}, rank {rank}, memory {memory}"
+    yield Row(name, case, expected, units * rank * (inputs + memory), np.uint8)
+
+
 def movements() -> Iterator[Row]:
     """Transposition and bilinear resizing of bytes."""
     rng = np.random.default_rng(7)
@@ -435,6 +445,11 @@ def grid_layers() -> Iterator[Layer]:
                 f"dw {kernel}x{kernel}, {channels}{tail}, 16x16", (16, 16), channels, channels,
                 kernel=(kernel, kernel), stride=(stride, stride), depthwise=True,
             )  # fmt: skip
+    for name, size, cin, cout, kernel, stride in [
+        ("dw 10x8, 1->8, s2, 49x40", (49, 40), 1, 8, (10, 8), (2, 2)),
+        ("dw 3x3, 16->32, 16x16", (16, 16), 16, 32, (3, 3), (1, 1)),
+    ]:
+        yield Layer(name, size, cin, cout, kernel, stride, depthwise=True)
     for rows, channels, taps in [(30, 40, 3), (28, 128, 5), (15, 128, 15)]:
         name = f"dw {taps}x1, {channels}, {rows}x1"
         size, kernel = (rows, 1), (taps, 1)
@@ -471,7 +486,12 @@ def rows_of_type(suffix: str) -> Iterator[Row]:
     yield from softmaxes("KWS softmax, 12", 1, 12, suffix)
     for layer in grid_layers():
         yield from layer_rows(layer, suffix)
-    for linear in (("fc, 256->64", 256, 64), ("fc, 32->32", 32, 32), ("fc, 50->10", 50, 10)):
+    for linear in (
+        ("fc, 256->64", 256, 64),
+        ("fc, 32->32", 32, 32),
+        ("fc, 32->3", 32, 3),
+        ("fc, 50->10", 50, 10),
+    ):
         yield from linear_rows(*linear, suffix)
     yield from pools("pool 2x2, 16, 16x16", 16, 16, (2, 2), suffix)
     yield from combinations("1000", 1000, suffix)
@@ -480,5 +500,7 @@ def rows_of_type(suffix: str) -> Iterator[Row]:
     if suffix in ("s8", "s16"):
         yield from products("batch_matmul, 16x64x32", (16, 64, 32), suffix)
         yield from lstms("LSTM, 28 steps, 28->20", 28, 28, 20, suffix)
+        yield from svdfs((40, 64, 2, 10), suffix)
+        yield from svdfs((16, 32, 1, 32), suffix)
     if suffix == "s8":
         yield from movements()

@@ -297,6 +297,45 @@ def test_general_entry(target, shapes):
     check_cases(target, [case for case, _ in made], [expected for _, expected in made])
 
 
+@each_target
+def test_multipliers_and_filters_of_all_sizes(target):
+    """Many outputs of one input, more than a table holds, windows outside the input, and channels left over from blocks of 64."""
+    shapes = [
+        multiplied(same(size=(9, 7), cin=1, cout=1, kernel=(10, 8), stride=(2, 2)), 8),
+        multiplied(same(size=(3, 3), cin=2, cout=1, kernel=(3, 3)), 67),
+        multiplied(same(size=(3, 4), cin=3, cout=1, kernel=(15, 16)), 5),
+        multiplied(same(size=(9, 9), cin=5, cout=1, kernel=(3, 3), dilation=(2, 3)), 1),
+        multiplied(same(size=(4, 4), cin=70, cout=1, kernel=(15, 16)), 1),
+        multiplied(same(size=(5, 5), cin=67, cout=1, kernel=(5, 3), stride=(1, 2)), 1),
+        multiplied(ConvShape(size=(2, 2), cin=6, cout=1, kernel=(3, 3), padding=(4, 4), output=(8, 8)), 1),
+        multiplied(ConvShape(size=(2, 2), cin=6, cout=1, kernel=(2, 3), padding=(4, 4), output=(8, 8)), 2),
+    ]  # fmt: skip
+    shapes = [replace(s, seed=n, extreme=n % 2 == 0) for s in shapes for n in range(4)]
+    made = [depthwise_case(GENERAL, s) for s in shapes]
+    made += [depthwise_case(OPT, s) for s in shapes if takes(OPT, s)]
+    check_cases(target, [case for case, _ in made], [expected for _, expected in made])
+
+
+@each_target
+def test_channels_with_enormous_bias(target):
+    """Twice their sums do not fit into 32 bits; other channels of the same block are usual ones."""
+    rng = np.random.default_rng(5)
+    made = []
+    for kernel, stride in (((3, 3), (1, 1)), ((3, 3), (2, 2)), ((1, 4), (1, 1)), ((5, 2), (1, 2))):
+        shape = plain(same(size=(9, 9), cin=22, cout=1, kernel=kernel, stride=stride))
+        x = rng.integers(-128, 128, (1, *shape.size, shape.cin)).astype(np.int8)
+        filters = rng.integers(-127, 128, (1, *kernel, shape.cin)).astype(np.int8)
+        bias = rng.integers(-3000, 3000, shape.cin).astype(np.int32)
+        bias[::3] = rng.integers(-(2**31) + 2**24, 2**31 - 2**24, bias[::3].size)
+        multiplier, shift = quantization(rng, shape.cin, kernel[0] * kernel[1], extreme=False)
+        for folded in (False, True):
+            made += [
+                made_case(entry, replace(shape, folded=folded), x, filters, bias, multiplier, shift)
+                for entry in (GENERAL, OPT)
+            ]
+    check_cases(target, [case for case, _ in made], [expected for _, expected in made])
+
+
 def test_folded_sums_and_bias_give_the_same_output():
     shapes = variants(same, size=(4, 4), cin=9, kernel=(3, 3))
     outputs = [depthwise_case(f"{OPT}_3x3", replace(s, seed=1, bias=True)) for s in shapes[:2]]

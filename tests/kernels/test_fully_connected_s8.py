@@ -25,6 +25,7 @@ class Linear:
     folded: bool = True
     bias: bool = True
     extreme: bool = False
+    bias_limit: int = 3000
     seed: int = 0
 
 
@@ -32,7 +33,8 @@ def linear_case(layer: Linear, *, per_channel: bool) -> tuple[Case, np.ndarray]:
     rng = np.random.default_rng(layer.seed)
     x = rng.integers(-128, 128, (layer.batches, layer.inputs)).astype(np.int8)
     weights = rng.integers(-127, 128, (layer.outputs, layer.inputs)).astype(np.int8)
-    bias = rng.integers(-3000, 3000, layer.outputs).astype(np.int32) if layer.bias else None
+    limit = layer.bias_limit
+    bias = rng.integers(-limit, limit, layer.outputs).astype(np.int32) if layer.bias else None
     channels = layer.outputs if per_channel else 1
     multiplier, shift = quantization(rng, channels, layer.inputs, extreme=layer.extreme)
     offset = -layer.input_zero_point
@@ -102,6 +104,21 @@ def test_fully_connected_fixed_sizes():
         for size in sizes
         for folded in (False, True)
         for per_channel in (False, True)
+    ]
+    check_everywhere([case for case, _ in made], [expected for _, expected in made])
+
+
+def test_one_row_of_any_depth_and_number_of_channels():
+    """Tails of depth, blocks of channels with a rest, a depth above one block, sums that twice do not fit into 32 bits."""
+    sizes = [(depth, outputs) for depth in (*range(1, 20), 300) for outputs in (1, 2, 3, 4, 7, 26)]
+    sizes += [(33, outputs) for outputs in (64, 65, 130)]
+    made = [
+        linear_case(
+            Linear(1, depth, outputs, folded=number % 3 > 0, bias_limit=limit, seed=number),
+            per_channel=number % 2 == 0,
+        )
+        for number, (depth, outputs) in enumerate(sizes)
+        for limit in (3000, 2**31 - 2**24)
     ]
     check_everywhere([case for case, _ in made], [expected for _, expected in made])
 

@@ -534,7 +534,7 @@ def narrow_layers_s16():
         yield Case("arm_depthwise_conv_s16", params, tensors, expected.nbytes), expected
 
 
-def transposed_and_svdf():
+def transposed():
     rng = np.random.default_rng(9)
     plans = [
         ((1, 4, 5, 3), (4, 3, 3, 3), (2, 2), (0, 0), (9, 11)),
@@ -585,29 +585,38 @@ def transposed_and_svdf():
             entry = f"helia_nn_transpose_conv_{end}"
             scratch = taps * size[3] * x.itemsize
             yield Case(entry, params, tensors, expected.nbytes, scratch), expected
-        for batches, inputs, units, rank, memory in (
-            (1, 9, 4, 1, 5),
-            (2, 3, 5, 2, 3),
-            (1, 40, 8, 2, 10),
-        ):
-            x = numbers(rng, (batches, inputs), np.int8)
-            feature = numbers(rng, (units * rank, inputs), np.int8)
-            time = rng.integers(-120, 121, (units * rank, memory)).astype(dtype)
-            bias = rng.integers(-3000, 3000, units).astype(np.int32)
-            state = numbers(rng, (batches, units * rank, memory), dtype)
-            state_offset = 3 if end == "s8" else 0
-            params = [batches, inputs, units, rank, memory, 7, state_offset, -2, *oracle.factor(0.02),
-                      *oracle.factor(0.003 if end == "s8" else 1e-5), -100, 127]  # fmt: skip
-            output, after = oracle.svdf(x, feature, time, bias, state, params)
-            padded = np.zeros((output.size + 3) // 4 * 4, np.int8)
-            padded[: output.size] = output.reshape(-1)
-            expected = np.concatenate([padded.view(np.uint8), after.reshape(-1).view(np.uint8)])
-            yield (
-                Case(
-                    f"helia_nn_svdf_{end}", params, [x, feature, time, bias, state], expected.size
-                ),
-                expected,
-            )
+
+
+def svdf_case(rng, extents, dtype, state_offset=0):
+    """A step of (batches, inputs, units, rank, memory); the state after it follows the outputs."""
+    batches, inputs, units, rank, memory = extents
+    x = numbers(rng, (batches, inputs), np.int8)
+    feature = numbers(rng, (units * rank, inputs), np.int8)
+    time = rng.integers(-120, 121, (units * rank, memory)).astype(dtype)
+    bias = rng.integers(-3000, 3000, units).astype(np.int32)
+    state = numbers(rng, (batches, units * rank, memory), dtype)
+    params = [*extents, 7, state_offset, -2, *oracle.factor(0.02),
+              *oracle.factor(0.003 if dtype is np.int8 else 1e-5), -100, 127]  # fmt: skip
+    output, after = oracle.svdf(x, feature, time, bias, state, params)
+    padded = np.zeros((output.size + 3) // 4 * 4, np.int8)
+    padded[: output.size] = output.reshape(-1)
+    expected = np.concatenate([padded.view(np.uint8), after.reshape(-1).view(np.uint8)])
+    tensors = [x, feature, time, bias, state]
+    return Case(f"helia_nn_svdf_{ENDS[dtype]}", params, tensors, expected.size), expected
+
+
+def svdfs():
+    """Depths with all tails of words, more filters than one block of sums, deep inputs, and zero points of the state."""
+    rng = np.random.default_rng(10)
+    plain = [(1, 9, 4, 1, 5), (2, 3, 5, 2, 3), (1, 40, 8, 2, 10), (1, 1, 1, 1, 1), (3, 2, 1, 1, 2)]
+    plain += [(1 + tail % 2, tail, 37, 1, 17 - tail) for tail in range(1, 16)]
+    plain += [(1, 300, 35, 1, 4), (1, 16, 3, 5, 7)]
+    for extents in plain:
+        yield svdf_case(rng, extents, np.int8, 3)
+        yield svdf_case(rng, extents, np.int16)
+    for extents in plain[:8]:
+        yield svdf_case(rng, extents, np.int8)
+        yield svdf_case(rng, extents, np.int16, -300)
 
 
 GROUPS = (
@@ -621,7 +630,8 @@ GROUPS = (
     reductions,
     layers_s16,
     narrow_layers_s16,
-    transposed_and_svdf,
+    transposed,
+    svdfs,
 )
 
 

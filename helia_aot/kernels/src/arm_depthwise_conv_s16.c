@@ -5,7 +5,7 @@
 #include "support_mve_s16.h"
 #include "support_requantize_s64.h"
 
-#if defined(HELIA_NN_MVE)
+#if defined(HELIA_NN_MVE) || defined(HELIA_NN_DSP)
 
 /* The taps of one window that are inside the input, as a rectangle. */
 typedef struct
@@ -16,6 +16,27 @@ typedef struct
     int32_t x_step, x_row_step; /* Numbers from tap to tap, and from the end of a row to the next one. */
     int32_t weight_row_step;
 } window_taps;
+
+/* The taps along one axis that are inside the input: gives how many, and the first one. */
+static int32_t taps_inside(int32_t start, int32_t dilation, int32_t filter, int32_t input, int32_t *first)
+{
+    int32_t count = 0;
+    *first = 0;
+    for (int32_t k = 0; k < filter; k++)
+    {
+        const int32_t at = start + k * dilation;
+        if (at >= 0 && at < input)
+        {
+            *first = count == 0 ? k : *first;
+            count++;
+        }
+    }
+    return count;
+}
+
+#endif
+
+#if defined(HELIA_NN_MVE)
 
 /* Up to eight channels from `c` on; `whole` says that there are eight. */
 static inline void eight_channels(
@@ -56,23 +77,6 @@ static inline void eight_channels(
     {
         helia_nn_store_wide_s16(stage, c + i, ordered[i], output + c + i);
     }
-}
-
-/* The taps along one axis that are inside the input: gives how many, and the first one. */
-static int32_t taps_inside(int32_t start, int32_t dilation, int32_t filter, int32_t input, int32_t *first)
-{
-    int32_t count = 0;
-    *first = 0;
-    for (int32_t k = 0; k < filter; k++)
-    {
-        const int32_t at = start + k * dilation;
-        if (at >= 0 && at < input)
-        {
-            *first = count == 0 ? k : *first;
-            count++;
-        }
-    }
-    return count;
 }
 
 /* Whether the whole layer was done: one output for each input channel, and few enough taps. */
@@ -132,56 +136,6 @@ static bool convolve_channels(const cmsis_nn_dw_conv_params *params,
     return true;
 }
 
-#elif defined(HELIA_NN_DSP)
-
-/* Taps whose products of 2^22 add up in 32 bits. */
-#define MOST_TAPS 256
-
-/* The sums of four channels from `channel` on, with ch_mult 1, for the output whose first tap is at (top, left). */
-static void sums_of_4(const cmsis_nn_dw_conv_params *params,
-                      const cmsis_nn_dims *input_dims,
-                      const int16_t *input,
-                      const cmsis_nn_dims *filter_dims,
-                      const int8_t *filter,
-                      int32_t top,
-                      int32_t left,
-                      int32_t channel,
-                      int32_t sums[4])
-{
-    const int32_t channels = input_dims->c;
-    int32_t sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
-    for (int32_t ky = 0; ky < filter_dims->h; ky++)
-    {
-        const int32_t y = top + ky * params->dilation.h;
-        if (y < 0 || y >= input_dims->h)
-        {
-            continue;
-        }
-        const int16_t *const row = input + y * input_dims->w * channels + channel;
-        const int8_t *weights = filter + ky * filter_dims->w * channels + channel;
-        for (int32_t x = left; x < left + filter_dims->w * params->dilation.w; x += params->dilation.w)
-        {
-            if (x >= 0 && x < input_dims->w)
-            {
-                const uint32_t first = helia_nn_load_word(row + x * channels);
-                const uint32_t second = helia_nn_load_word(row + x * channels + 2);
-                const uint32_t word = helia_nn_load_word(weights);
-                const uint32_t even = helia_nn_even_bytes(0, word);
-                const uint32_t odd = helia_nn_odd_bytes(0, word);
-                sum0 = helia_nn_smlabb(first, even, sum0);
-                sum1 = __smlatb((int32_t)first, (int32_t)odd, sum1);
-                sum2 = __smlabt((int32_t)second, (int32_t)even, sum2);
-                sum3 = helia_nn_smlatt(second, odd, sum3);
-            }
-            weights += channels;
-        }
-    }
-    sums[0] = sum0;
-    sums[1] = sum1;
-    sums[2] = sum2;
-    sums[3] = sum3;
-}
-
 #endif
 
 /* Gives the output of a channel for the sum of its products. */
@@ -196,6 +150,179 @@ static int16_t output_of(const cmsis_nn_dw_conv_params *params,
     const int32_t scaled = helia_nn_requantize_s64(sum + start, multiplier, quant->shift[channel]);
     return (int16_t)helia_nn_clamp(scaled, params->activation.min, params->activation.max);
 }
+
+#if defined(HELIA_NN_DSP)
+
+/* Taps whose products of 2^22 add up in 32 bits. */
+#define MOST_TAPS 256
+
+/* Groups of four channels that are prepared at a time. */
+#define MOST_GROUPS 16
+
+/* What makes outputs of the sums of some groups. */
+typedef struct
+{
+    int32_t start[4 * MOST_GROUPS];
+    int32_t factor[4 * MOST_GROUPS]; /* Of the high word of a product, */
+    int32_t shift[4 * MOST_GROUPS];  /* which is shifted to the right by so much and, with rounding, by one. */
+    bool quick;                      /* Otherwise starts are 0, and the others are not used. */
+} prepared_groups;
+
+/* The first channel of a group; the last group may share channels with the one before. */
+static inline int32_t channel_of(int32_t group, int32_t channels)
+{
+    return helia_nn_min(4 * group, channels - 4);
+}
+
+/*
+ * Prepares `groups` groups from `first` on. Dividing a product by 2^n, with n 33 at most, is dividing its 2^(33 - n) fold by 2^33; and
+ * what is lost with the lower word of a product does not matter to a rounding of halves up.
+ */
+static void prepare_groups(const cmsis_nn_per_channel_quant_params *quant,
+                           const int64_t *bias,
+                           int32_t first,
+                           int32_t groups,
+                           int32_t channels,
+                           prepared_groups *prepared)
+{
+    prepared->quick = true;
+    for (int32_t i = 0; i < 4 * groups; i++)
+    {
+        const int32_t channel = channel_of(first + i / 4, channels) + i % 4;
+        const int64_t start = bias != NULL ? bias[channel] : 0;
+        const int32_t right = 15 - quant->shift[channel], reduced = helia_nn_reduced_multiplier(quant->multiplier[channel]);
+        const bool quick = start < 1 << 30 && start > -(1 << 30) && right >= 17;
+        prepared->quick = prepared->quick && quick;
+        prepared->start[i] = (int32_t)start;
+        prepared->factor[i] = quick ? reduced * (1 << helia_nn_max(33 - right, 0)) : 0;
+        prepared->shift[i] = helia_nn_max(right - 33, 0);
+    }
+    if (!prepared->quick)
+    {
+        memset(prepared->start, 0, sizeof prepared->start);
+    }
+}
+
+/* Adds the products of four channels, each with its own input or all with the one at `x`; inlined so that this becomes known. */
+static inline __attribute__((always_inline)) void add_taps(
+    bool shared, const window_taps *taps, const int16_t *x, const int8_t *weights, int32_t channels, int32_t sums[4])
+{
+    const int32_t x_step = taps->x_step, columns = taps->columns;
+    int32_t sum0 = sums[0], sum1 = sums[1], sum2 = sums[2], sum3 = sums[3];
+    for (int32_t row = taps->rows; row > 0; row--)
+    {
+#pragma GCC unroll 3
+        for (int32_t column = columns; column > 0; column--)
+        {
+            const uint32_t first = shared ? helia_nn_twice(*x) : helia_nn_load_word(x);
+            const uint32_t second = shared ? first : helia_nn_load_word(x + 2);
+            const uint32_t word = helia_nn_load_word(weights);
+            const uint32_t even = helia_nn_even_bytes(0, word), odd = helia_nn_odd_bytes(0, word);
+            sum0 = helia_nn_smlabb(first, even, sum0);
+            sum1 = __smlatb((int32_t)first, (int32_t)odd, sum1);
+            sum2 = __smlabt((int32_t)second, (int32_t)even, sum2);
+            sum3 = helia_nn_smlatt(second, odd, sum3);
+            x += x_step;
+            weights += channels;
+        }
+        x += taps->x_row_step;
+        weights += taps->weight_row_step;
+    }
+    sums[0] = sum0;
+    sums[1] = sum1;
+    sums[2] = sum2;
+    sums[3] = sum3;
+}
+
+/* Some groups of a pixel. */
+static __attribute__((noinline)) void groups_of_pixel(const cmsis_nn_dw_conv_params *params,
+                                           const cmsis_nn_per_channel_quant_params *quant,
+                                           const int64_t *bias,
+                                           const prepared_groups *prepared,
+                                           const window_taps *taps,
+                                           int32_t first,
+                                           int32_t groups,
+                                           int32_t channels,
+                                           int16_t *output)
+{
+    const int32_t low = params->activation.min, high = params->activation.max;
+    for (int32_t g = 0; g < groups; g++)
+    {
+        const int32_t channel = channel_of(first + g, channels);
+        int32_t sums[4];
+        memcpy(sums, prepared->start + 4 * g, sizeof sums);
+        if (params->ch_mult == 1)
+        {
+            add_taps(false, taps, taps->x + channel, taps->weights + channel, channels, sums);
+        }
+        else
+        {
+            add_taps(true, taps, taps->x + channel / params->ch_mult, taps->weights + channel, channels, sums);
+        }
+        for (int32_t i = 0; i < 4; i++)
+        {
+            if (prepared->quick)
+            {
+                const int32_t word = (int32_t)(((int64_t)sums[i] * prepared->factor[4 * g + i]) >> 32);
+                const int32_t scaled = ((word >> prepared->shift[4 * g + i]) + 1) >> 1;
+                output[channel + i] = (int16_t)helia_nn_clamp(scaled, low, high);
+            }
+            else
+            {
+                output[channel + i] = output_of(params, quant, bias, sums[i], channel + i);
+            }
+        }
+    }
+}
+
+/* Whether the whole layer was done: four channels at a time have one input each, or one in all, and there are few enough taps. */
+static bool convolve_fours(const cmsis_nn_dw_conv_params *params,
+                           const cmsis_nn_per_channel_quant_params *quant,
+                           const cmsis_nn_dims *input_dims,
+                           const int16_t *input,
+                           const cmsis_nn_dims *filter_dims,
+                           const int8_t *filter,
+                           const int64_t *bias,
+                           const cmsis_nn_dims *output_dims,
+                           int16_t *output)
+{
+    const int32_t channels = output_dims->c, inputs = input_dims->c;
+    const cmsis_nn_tile dilation = params->dilation;
+    if ((params->ch_mult != 1 && params->ch_mult % 4 != 0) || channels < 4 || filter_dims->h * filter_dims->w > MOST_TAPS)
+    {
+        return false;
+    }
+    for (int32_t first = 0; first < (channels + 3) / 4; first += MOST_GROUPS)
+    {
+        const int32_t groups = helia_nn_min((channels + 3) / 4 - first, MOST_GROUPS);
+        prepared_groups prepared;
+        window_taps taps = {.x_step = dilation.w * inputs};
+        int16_t *to = output;
+        prepare_groups(quant, bias, first, groups, channels, &prepared);
+        for (int32_t row = 0; row < output_dims->n * output_dims->h; row++)
+        {
+            const int32_t n = row / output_dims->h;
+            const int32_t top = (row - n * output_dims->h) * params->stride.h - params->padding.h;
+            int32_t first_row;
+            taps.rows = taps_inside(top, dilation.h, filter_dims->h, input_dims->h, &first_row);
+            const int16_t *const from = input + (n * input_dims->h + top + first_row * dilation.h) * input_dims->w * inputs;
+            for (int32_t x = 0; x < output_dims->w; x++, to += channels)
+            {
+                const int32_t left = x * params->stride.w - params->padding.w;
+                int32_t first_column;
+                taps.columns = taps_inside(left, dilation.w, filter_dims->w, input_dims->w, &first_column);
+                taps.x = from + (left + first_column * dilation.w) * inputs;
+                taps.weights = filter + (first_row * filter_dims->w + first_column) * channels;
+                taps.x_row_step = (dilation.h * input_dims->w - taps.columns * dilation.w) * inputs;
+                taps.weight_row_step = (filter_dims->w - taps.columns) * channels;
+                groups_of_pixel(params, quant, bias, &prepared, &taps, first, groups, channels, to);
+            }
+        }
+    }
+    return true;
+}
+
+#endif
 
 arm_cmsis_nn_status arm_depthwise_conv_s16(const cmsis_nn_context *ctx,
                                            const cmsis_nn_dw_conv_params *dw_conv_params,
@@ -230,6 +357,19 @@ arm_cmsis_nn_status arm_depthwise_conv_s16(const cmsis_nn_context *ctx,
     {
         return ARM_CMSIS_NN_SUCCESS;
     }
+#elif defined(HELIA_NN_DSP)
+    if (convolve_fours(dw_conv_params,
+                       quant_params,
+                       input_dims,
+                       input_data,
+                       filter_dims,
+                       filter_data,
+                       bias_data,
+                       output_dims,
+                       output_data))
+    {
+        return ARM_CMSIS_NN_SUCCESS;
+    }
 #endif
     const cmsis_nn_tile stride = dw_conv_params->stride;
     const cmsis_nn_tile dilation = dw_conv_params->dilation;
@@ -241,20 +381,7 @@ arm_cmsis_nn_status arm_depthwise_conv_s16(const cmsis_nn_context *ctx,
             {
                 const int32_t top = out_y * stride.h - dw_conv_params->padding.h;
                 const int32_t left = out_x * stride.w - dw_conv_params->padding.w;
-                int32_t c = 0;
-#if defined(HELIA_NN_DSP)
-                for (; multiple == 1 && filter_dims->h * filter_dims->w <= MOST_TAPS && c + 4 <= channels; c += 4)
-                {
-                    int32_t sums[4];
-                    sums_of_4(
-                        dw_conv_params, input_dims, input_data, filter_dims, filter_data, top, left, c, sums);
-                    for (int32_t i = 0; i < 4; i++)
-                    {
-                        *output_data++ = output_of(dw_conv_params, quant_params, bias_data, sums[i], c + i);
-                    }
-                }
-#endif
-                for (; c < channels; c++)
+                for (int32_t c = 0; c < channels; c++)
                 {
                     int64_t sum = 0;
                     for (int32_t ky = 0; ky < filter_dims->h; ky++)

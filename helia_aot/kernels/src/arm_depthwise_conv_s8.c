@@ -4,7 +4,9 @@
  * Depthwise convolution of any shape. Taps outside the input are left out instead of read as padding.
  */
 #include "../include/arm_nnfunctions.h"
-#include "internal.h"
+#include "support_depthwise_s8.h"
+
+#if !defined(HELIA_NN_DSP)
 
 /* The filter taps of one output pixel that fall inside the input: first and one past the last, by row and column. */
 typedef struct
@@ -149,6 +151,8 @@ static void compute_pixel(const layer *layer, const window *window, int8_t *outp
 
 #endif
 
+#endif /* HELIA_NN_DSP */
+
 arm_cmsis_nn_status arm_depthwise_conv_s8(
     const cmsis_nn_context *ctx,
     const cmsis_nn_dw_conv_params *dw_conv_params,
@@ -169,6 +173,20 @@ arm_cmsis_nn_status arm_depthwise_conv_s8(
     {
         return ARM_CMSIS_NN_ARG_ERROR;
     }
+#if defined(HELIA_NN_DSP)
+    const cmsis_nn_dims one_input = {1, input_dims->h, input_dims->w, input_dims->c};
+    const cmsis_nn_dims one_output = {1, output_dims->h, output_dims->w, output_dims->c};
+    helia_nn_depthwise_layer layer;
+    helia_nn_depthwise_layer_of(
+        &layer, ctx, NULL, dw_conv_params, quant_params, &one_input, input_data, filter_dims, filter_data, bias_data,
+        &one_output, output_data);
+    for (int32_t batch = 0; batch < input_dims->n; batch++)
+    {
+        helia_nn_depthwise_portable(&layer);
+        layer.input += input_dims->h * input_dims->w * input_dims->c;
+        layer.output += output_dims->h * output_dims->w * output_dims->c;
+    }
+#else
     layer layer = {
         .params = dw_conv_params,
         .quant = quant_params,
@@ -192,5 +210,6 @@ arm_cmsis_nn_status arm_depthwise_conv_s8(
         }
         layer.input += input_dims->h * input_dims->w * input_dims->c;
     }
+#endif
     return ARM_CMSIS_NN_SUCCESS;
 }

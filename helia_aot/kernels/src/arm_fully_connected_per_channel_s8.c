@@ -28,12 +28,15 @@ arm_cmsis_nn_status arm_fully_connected_per_channel_s8(const cmsis_nn_context *c
         .output_offset = fc_params->output_offset,
         .activation = fc_params->activation,
 #if defined(HELIA_NN_DSP)
-        .kind = helia_nn_output_kind_of(ctx != NULL && ctx->buf != NULL ? (const int32_t *)ctx->buf : bias_data,
-                                        quant_params->multiplier,
-                                        quant_params->shift,
-                                        true,
-                                        output_dims->c,
-                                        filter_dims->n),
+        /* The constants of a layer say what they say for many rows only. */
+        .kind = input_dims->n == 1
+                    ? HELIA_NN_OUTPUTS_ANY
+                    : helia_nn_output_kind_of(ctx != NULL && ctx->buf != NULL ? (const int32_t *)ctx->buf : bias_data,
+                                              quant_params->multiplier,
+                                              quant_params->shift,
+                                              true,
+                                              output_dims->c,
+                                              filter_dims->n),
 #endif
     };
     /* Int8 models have symmetric weights. */

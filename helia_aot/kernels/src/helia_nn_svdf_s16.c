@@ -2,11 +2,57 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "../include/arm_nnfunctions.h"
-#include "support_dot_s8.h"
+#include "internal.h"
 
-#include <string.h>
+/* The dot product of int16 numbers with an offset and int16 weights; sums wrap. */
+static inline int32_t helia_nn_svdf_dot(const int16_t *values, int32_t offset, const int16_t *weights, int32_t count)
+{
+    int32_t sum = 0;
+#if defined(HELIA_NN_MVE)
+    int32_t total = 0;
+    for (; count > 0; count -= 8)
+    {
+        const mve_pred16_t valid = vctp16q((uint32_t)count);
+        const int16x8_t factors = vldrhq_z_s16(weights, valid);
+        sum = vmladavaq_s16(sum, vldrhq_z_s16(values, valid), factors);
+        total = vaddvaq_s16(total, factors);
+        values += 8;
+        weights += 8;
+    }
+    return (int32_t)((uint32_t)sum + (uint32_t)offset * (uint32_t)total);
+#elif defined(HELIA_NN_DSP)
+    uint32_t total = 0;
+    if (offset != 0)
+    {
+        /* A number with its offset may not fit into 16 bits. */
+        for (int32_t i = 0; i < count; i++)
+        {
+            total += (uint32_t)weights[i];
+        }
+    }
+#pragma GCC unroll 4
+    for (int32_t i = count / 2; i > 0; i--)
+    {
+        sum = helia_nn_smlad(helia_nn_load_word(values), helia_nn_load_word(weights), sum);
+        values += 2;
+        weights += 2;
+    }
+    if (count % 2 != 0)
+    {
+        sum = __smlabb(*values, *weights, sum);
+    }
+    return (int32_t)((uint32_t)sum + (uint32_t)offset * total);
+#else
+    for (int32_t i = 0; i < count; i++)
+    {
+        sum += weights[i] * (values[i] + offset);
+    }
+    return sum;
+#endif
+}
 
-#define LOWEST (-(1 << (8 * (int32_t)sizeof(int16_t) - 1)))
+typedef int16_t helia_nn_svdf_value;
+#include "support_svdf.h"
 
 arm_cmsis_nn_status helia_nn_svdf_s16(const helia_nn_svdf_params *params,
                                       const int8_t *input,
@@ -16,33 +62,5 @@ arm_cmsis_nn_status helia_nn_svdf_s16(const helia_nn_svdf_params *params,
                                       int16_t *state,
                                       int8_t *output)
 {
-    const int32_t memory = params->memory;
-    const int32_t filters = params->units * params->rank;
-    /* All memories move back by one entry; the last entry of each is overwritten below. */
-    memmove(state, state + 1, (size_t)(params->batches * filters * memory - 1) * sizeof *state);
-    for (int32_t n = 0; n < params->batches; n++)
-    {
-        for (int32_t unit = 0; unit < params->units; unit++)
-        {
-            int32_t sum = bias != NULL ? bias[unit] : 0;
-            for (int32_t r = 0; r < params->rank; r++)
-            {
-                const int32_t filter = unit * params->rank + r;
-                int16_t *const entries = state + (n * filters + filter) * memory;
-                const int32_t seen = helia_nn_dot_s8(
-                    input, params->input_offset, weights_feature + filter * params->inputs, params->inputs);
-                const int32_t scaled = helia_nn_requantize(seen, params->feature_multiplier, params->feature_shift);
-                entries[memory - 1] = (int16_t)(helia_nn_clamp(scaled, LOWEST, -LOWEST - 1) - params->state_offset);
-                for (int32_t i = 0; i < memory; i++)
-                {
-                    sum += weights_time[filter * memory + i] * (entries[i] + params->state_offset);
-                }
-            }
-            const int32_t scaled = helia_nn_requantize(sum, params->output_multiplier, params->output_shift);
-            *output++ = (int8_t)helia_nn_clamp(
-                scaled + params->output_offset, params->activation.min, params->activation.max);
-        }
-        input += params->inputs;
-    }
-    return ARM_CMSIS_NN_SUCCESS;
+    return helia_nn_svdf(params, input, weights_feature, weights_time, bias, state, output);
 }

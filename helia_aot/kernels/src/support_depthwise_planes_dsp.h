@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Depthwise 3x3 convolution for cores with the DSP extension: tiles of four channels are widened to int16 and taken apart into planes,
+ * Depthwise 3x3 convolution with stride 1 for cores with the DSP extension: tiles of four channels are widened to int16 and taken apart into planes,
  * so that SMLAD multiplies two taps of one row.
  *
  * A plane is stored column by column; each word holds two neighbouring pixels of a row. Three weights w0, w1, w2 of a filter row make
@@ -184,8 +184,8 @@ static void load_planes(const helia_nn_depthwise_layer *layer, const plane_tile 
     "str %[a], %[column]\n\t"
 
 /*
- * A function for the sums of a plane, column by column, `pitch` - 1 of each behind a word without meaning. With stride 1, `pitch` - 1 is
- * a multiple of 3, and `pitch` + 1 rows are read.
+ * A function for the sums of a plane, column by column, `pitch` - 1 of each behind a word without meaning. `pitch` - 1 is a multiple of
+ * 3, and `pitch` + 1 rows are read.
  */
 #define DEFINE_PLANE(name, code)                                                                                              \
     static HELIA_NN_APART void name(                                                                                          \
@@ -219,27 +219,10 @@ static void load_planes(const helia_nn_depthwise_layer *layer, const plane_tile 
                        : "cc", "memory");                                                                                     \
     }
 
-DEFINE_PLANE(sums_of_stride_1,
+DEFINE_PLANE(sums_of_plane,
              START_COLUMN COLUMN("1", EVEN_MORE, EVEN_FIRST) COUNT_COLUMN START_COLUMN COLUMN("2", ODD_MORE, ODD_FIRST)
                  COUNT_COLUMN NEXT_WORDS)
 
-/* With stride 2 every column is an even one; the third row of an output is the first one of the next. */
-#define LAST_ROWS                                                                                                             \
-    LOAD_ROW "ldr %[s1], [%[from]], #4\n\t"                                                                                   \
-             "ldr %[s2], [%[from], #" PLANE_COLUMN_BYTES " - 4]\n\t" EVEN_MORE("s0", "w2", "w3")                              \
-             "smlad %[s0], %[s1], %[w4], %[s0]\n\t"                                                                           \
-             "smlabt %[s0], %[s2], %[w5], %[s0]\n\t"                                                                          \
-             "str %[s0], [%[to]], #4\n\t"                                                                                     \
-             "smuad %[s0], %[s1], %[w0]\n\t"                                                                                  \
-             "smlabt %[s0], %[s2], %[w1], %[s0]\n\t"
-
-DEFINE_PLANE(sums_of_stride_2,
-             START_COLUMN "add %[to], #4\n\t"
-                          "add %[end], #4\n\t" LOAD_ROW EVEN_FIRST("s0", "w0", "w1") "1:\n\t" LAST_ROWS
-                          "cmp %[to], %[end]\n\t"
-                          "bne 1b\n\t" COUNT_COLUMN NEXT_WORDS)
-
-#undef LAST_ROWS
 #undef LOAD_ROW
 #undef EVEN_MORE
 #undef EVEN_FIRST
@@ -262,7 +245,7 @@ DEFINE_PLANE(sums_of_stride_2,
     "ssat %[" sum "], #8, %[" sum "]\n\t"
 
 /*
- * Outputs of a channel before the activation, from sums as sums_of_stride_1() leaves them. `row_bytes` lie between the outputs of a
+ * Outputs of a channel before the activation, from sums as sums_of_plane() leaves them. `row_bytes` lie between the outputs of a
  * column, `pixel_bytes` between columns. Shifts as helia_nn_rounded_shift().
  */
 static HELIA_NN_APART void quick_outputs(const plane_channel *channel,
@@ -365,10 +348,9 @@ static void channel_of_tile(const helia_nn_depthwise_layer *layer,
                             int32_t columns,
                             int8_t *output)
 {
-    const bool wide_steps = layer->stride_w == 2;
-    const int32_t pitch = 1 + (wide_steps ? rows : (rows + 2) / 3 * 3);
+    const int32_t pitch = 1 + (rows + 2) / 3 * 3;
     int32_t sums[SUM_WORDS];
-    (wide_steps ? sums_of_stride_2 : sums_of_stride_1)(plane, channel->weights, pitch, columns, sums);
+    sums_of_plane(plane, channel->weights, pitch, columns, sums);
     (channel->quick ? quick_outputs : any_outputs)(channel,
                                                    layer->output_offset,
                                                    sums,
@@ -407,22 +389,18 @@ static void prepare_channels(const helia_nn_depthwise_layer *layer, int32_t firs
 /* Whether layer_in_planes() takes the layer: its shape, and outputs enough to make up for the planes. */
 static bool planes_rule(const helia_nn_depthwise_layer *layer)
 {
-    const int32_t stride = layer->stride_w;
-    return layer->filter_h == 3 && layer->filter_w == 3 && layer->dilation_w == 1 && layer->channels >= 4 &&
-           layer->stride_h == stride && stride <= 2 && layer->output_h >= 5 &&
-           layer->output_h * layer->output_w >= 32 * stride * stride;
+    return layer->filter_h == 3 && layer->filter_w == 3 && layer->dilation_h == 1 && layer->dilation_w == 1 &&
+           layer->ch_mult == 1 && layer->channels >= 4 && layer->stride_h == 1 && layer->stride_w == 1 &&
+           layer->output_h >= 5 && layer->output_h * layer->output_w >= 64;
 }
 
 /* The whole layer. A last group of less than four channels computes some of the group before it again. */
 static void layer_in_planes(const helia_nn_depthwise_layer *layer)
 {
-    const int32_t stride = layer->stride_w;
-    const int32_t most_rows = stride == 1 ? COLUMN_OUTPUTS : (PLANE_ROWS - 1) / 2;
-    const int32_t tiles = (layer->output_h + most_rows - 1) / most_rows;
-    /* Tiles of about the same height, by threes where sums are computed by threes; most_rows is one. */
-    const int32_t part = (layer->output_h + tiles - 1) / tiles;
-    const int32_t tile_rows = stride == 1 ? (part + 2) / 3 * 3 : part;
-    const int32_t tile_columns = stride == 1 ? 2 * PLANE_COLUMNS - 2 : PLANE_COLUMNS - 1;
+    const int32_t tiles = (layer->output_h + COLUMN_OUTPUTS - 1) / COLUMN_OUTPUTS;
+    /* Tiles of about the same height, by threes. */
+    const int32_t tile_rows = ((layer->output_h + tiles - 1) / tiles + 2) / 3 * 3;
+    const int32_t tile_columns = 2 * PLANE_COLUMNS - 2;
     uint32_t planes[4 * PLANE_WORDS];
     plane_channel channels[4];
     plane_tile tile = {
@@ -437,13 +415,13 @@ static void layer_in_planes(const helia_nn_depthwise_layer *layer)
         for (int32_t y = 0; y < layer->output_h; y += tile_rows)
         {
             const int32_t rows = helia_nn_min(layer->output_h - y, tile_rows);
-            tile.top = y * stride - layer->pad_h;
-            tile.rows = (rows - 1) * stride + 3;
+            tile.top = y - layer->pad_h;
+            tile.rows = rows + 2;
             for (int32_t x = 0; x < layer->output_w; x += tile_columns)
             {
                 const int32_t columns = helia_nn_min(layer->output_w - x, tile_columns);
-                tile.left = x * stride - layer->pad_w;
-                tile.words = stride == 1 ? (columns + 3) / 2 : columns + 1;
+                tile.left = x - layer->pad_w;
+                tile.words = (columns + 3) / 2;
                 load_planes(layer, &tile, planes);
                 for (int32_t i = 0; i < 4; i++)
                 {

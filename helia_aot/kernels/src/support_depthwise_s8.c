@@ -17,30 +17,24 @@ static void turn_column_into_row(helia_nn_depthwise_layer *layer)
     layer->pad_h = 0;
 }
 
-bool helia_nn_depthwise_layer_init(helia_nn_depthwise_layer *layer,
-                                   const cmsis_nn_context *ctx,
-                                   const cmsis_nn_context *weight_sum_ctx,
-                                   const cmsis_nn_dw_conv_params *dw_conv_params,
-                                   const cmsis_nn_per_channel_quant_params *quant_params,
-                                   const cmsis_nn_dims *input_dims,
-                                   const int8_t *input_data,
-                                   const cmsis_nn_dims *filter_dims,
-                                   const int8_t *filter_data,
-                                   const int32_t *bias_data,
-                                   const cmsis_nn_dims *output_dims,
-                                   int8_t *output_data)
+/* Fills `layer`, whatever the rule of an entry. */
+static inline void fill_layer(helia_nn_depthwise_layer *layer,
+                              const cmsis_nn_context *ctx,
+                              const cmsis_nn_context *weight_sum_ctx,
+                              const cmsis_nn_dw_conv_params *dw_conv_params,
+                              const cmsis_nn_per_channel_quant_params *quant_params,
+                              const cmsis_nn_dims *input_dims,
+                              const int8_t *input_data,
+                              const cmsis_nn_dims *filter_dims,
+                              const int8_t *filter_data,
+                              const int32_t *bias_data,
+                              const cmsis_nn_dims *output_dims,
+                              int8_t *output_data)
 {
     const cmsis_nn_tile stride = dw_conv_params->stride;
     const cmsis_nn_tile padding = dw_conv_params->padding;
     const cmsis_nn_tile dilation = dw_conv_params->dilation;
     const bool dilated = dilation.h != 1 || dilation.w != 1;
-    const bool row = input_dims->h == 1 && filter_dims->h == 1 && output_dims->h == 1 && padding.h == 0 && stride.h == 1 &&
-                     stride.w == 1;
-    if (dw_conv_params->ch_mult != 1 || input_dims->n != 1 || output_dims->n != 1 || input_dims->c != output_dims->c ||
-        input_dims->c != filter_dims->c || (dilated && !row))
-    {
-        return false;
-    }
     *layer = (helia_nn_depthwise_layer){
         .input = input_data,
         .filter = filter_data,
@@ -65,13 +59,66 @@ bool helia_nn_depthwise_layer_init(helia_nn_depthwise_layer *layer,
         .input_offset = dw_conv_params->input_offset,
         .output_offset = dw_conv_params->output_offset,
         .activation = dw_conv_params->activation,
+#if defined(HELIA_NN_DSP)
+        .ch_mult = dw_conv_params->ch_mult,
+        .dilation_h = dilation.h,
+#endif
     };
     if (layer->input_w == 1 && layer->filter_w == 1 && layer->output_w == 1 && layer->pad_w == 0 && !dilated)
     {
         turn_column_into_row(layer);
     }
+}
+
+bool helia_nn_depthwise_layer_init(helia_nn_depthwise_layer *layer,
+                                   const cmsis_nn_context *ctx,
+                                   const cmsis_nn_context *weight_sum_ctx,
+                                   const cmsis_nn_dw_conv_params *dw_conv_params,
+                                   const cmsis_nn_per_channel_quant_params *quant_params,
+                                   const cmsis_nn_dims *input_dims,
+                                   const int8_t *input_data,
+                                   const cmsis_nn_dims *filter_dims,
+                                   const int8_t *filter_data,
+                                   const int32_t *bias_data,
+                                   const cmsis_nn_dims *output_dims,
+                                   int8_t *output_data)
+{
+    const cmsis_nn_tile stride = dw_conv_params->stride;
+    const cmsis_nn_tile padding = dw_conv_params->padding;
+    const cmsis_nn_tile dilation = dw_conv_params->dilation;
+    const bool dilated = dilation.h != 1 || dilation.w != 1;
+    const bool row = input_dims->h == 1 && filter_dims->h == 1 && output_dims->h == 1 && padding.h == 0 && stride.h == 1 &&
+                     stride.w == 1;
+    if (dw_conv_params->ch_mult != 1 || input_dims->n != 1 || output_dims->n != 1 || input_dims->c != output_dims->c ||
+        input_dims->c != filter_dims->c || (dilated && !row))
+    {
+        return false;
+    }
+    fill_layer(layer, ctx, weight_sum_ctx, dw_conv_params, quant_params, input_dims, input_data, filter_dims, filter_data,
+               bias_data, output_dims, output_data);
     return true;
 }
+
+#if defined(HELIA_NN_DSP)
+
+void helia_nn_depthwise_layer_of(helia_nn_depthwise_layer *layer,
+                                 const cmsis_nn_context *ctx,
+                                 const cmsis_nn_context *weight_sum_ctx,
+                                 const cmsis_nn_dw_conv_params *dw_conv_params,
+                                 const cmsis_nn_per_channel_quant_params *quant_params,
+                                 const cmsis_nn_dims *input_dims,
+                                 const int8_t *input_data,
+                                 const cmsis_nn_dims *filter_dims,
+                                 const int8_t *filter_data,
+                                 const int32_t *bias_data,
+                                 const cmsis_nn_dims *output_dims,
+                                 int8_t *output_data)
+{
+    fill_layer(layer, ctx, weight_sum_ctx, dw_conv_params, quant_params, input_dims, input_data, filter_dims, filter_data,
+               bias_data, output_dims, output_data);
+}
+
+#endif
 
 int32_t helia_nn_depthwise_lane_sets(int32_t channels)
 {

@@ -34,6 +34,10 @@ typedef struct
     int32_t dilation_w; /* Along the row; between rows it is 1. */
     int32_t input_offset, output_offset;
     cmsis_nn_activation activation;
+#if defined(HELIA_NN_DSP)
+    int32_t ch_mult;    /* Other than 1 for the entry of any shape only; then `channels` are those of the input. */
+    int32_t dilation_h; /* Likewise. */
+#endif
 } helia_nn_depthwise_layer;
 
 /*
@@ -54,6 +58,24 @@ bool helia_nn_depthwise_layer_init(helia_nn_depthwise_layer *layer,
                                    const int32_t *bias_data,
                                    const cmsis_nn_dims *output_dims,
                                    int8_t *output_data);
+
+#if defined(HELIA_NN_DSP)
+
+/* Fills `layer` for helia_nn_depthwise_portable(), whose DSP body also takes any ch_mult and dilation; one batch. */
+void helia_nn_depthwise_layer_of(helia_nn_depthwise_layer *layer,
+                                 const cmsis_nn_context *ctx,
+                                 const cmsis_nn_context *weight_sum_ctx,
+                                 const cmsis_nn_dw_conv_params *dw_conv_params,
+                                 const cmsis_nn_per_channel_quant_params *quant_params,
+                                 const cmsis_nn_dims *input_dims,
+                                 const int8_t *input_data,
+                                 const cmsis_nn_dims *filter_dims,
+                                 const int8_t *filter_data,
+                                 const int32_t *bias_data,
+                                 const cmsis_nn_dims *output_dims,
+                                 int8_t *output_data);
+
+#endif
 
 /* Gives the pixels of an input row with its padding, as far as the outputs of a row reach. */
 static inline int32_t helia_nn_depthwise_row_pixels(const helia_nn_depthwise_layer *layer)

@@ -1,8 +1,12 @@
 /*
  * SPDX-License-Identifier: Apache-2.0
  *
- * Depthwise convolution with ch_mult 1 for cores with the DSP extension: four channels of one pixel at a time. The channels stay in
- * the order of the packed bytes, so that a word of inputs and a word of weights need no rearrangement.
+ * Depthwise convolution for cores with the DSP extension: four channels of one pixel at a time. The channels stay in the order of the
+ * packed bytes, so that a word of inputs needs no rearrangement.
+ *
+ * What belongs to four channels is prepared once for all pixels, in a table of groups of words: four start values; for each tap of the
+ * filter the even and the odd pair of its weights, see support_dsp.h; four times a multiplier and what helia_nn_rounded_shift()
+ * multiplies by.
  */
 #ifndef HELIA_NN_SUPPORT_DEPTHWISE_S8_DSP_H
 #define HELIA_NN_SUPPORT_DEPTHWISE_S8_DSP_H
@@ -10,92 +14,124 @@
 #include "support_depthwise_s8.h"
 #include "support_output_dsp.h"
 
+/* Words of the groups of a chunk of channels; 64 channels of a 3x3 filter. */
+#define TABLE_WORDS 480
+
+/* Channels of a chunk. */
+#define MOST_CHANNELS 64
+
+/* Words before the weights of a group, and behind them. */
+#define START_WORDS 4
+#define QUANT_WORDS 8
+
+static inline int32_t group_words(int32_t taps)
+{
+    return START_WORDS + 2 * taps + QUANT_WORDS;
+}
+
+/* Output channels of a group: those of one input channel, where it has more than one. */
+static inline int32_t group_lanes(const helia_nn_depthwise_layer *layer)
+{
+    return layer->ch_mult == 1 ? 4 : helia_nn_min(layer->ch_mult, 4);
+}
+
+/* Bytes of input between groups. A chunk of more than four channels for each input has one input only. */
+static inline int32_t group_step(const helia_nn_depthwise_layer *layer)
+{
+    return layer->ch_mult == 1 ? 4 : layer->ch_mult <= 4 ? 1 : 0;
+}
+
 /* The taps of a pixel that fall inside the input. */
 typedef struct
 {
-    const int8_t *input;   /* Of the first tap, channel 0. */
-    const int8_t *weights; /* Likewise. */
+    const int8_t *input; /* Of the first tap, the first channel of the chunk. */
+    int32_t first;       /* Bytes of weights before those of the first tap, in a group. */
     int32_t rows, columns;
-    bool short_rows; /* The filter has rows of three neighbouring taps. */
-    int32_t input_row_step, weights_row_step; /* Bytes from the end of a row of taps to the next row. */
-    int32_t input_step;                       /* Bytes between the taps of a row. */
-    int32_t channels;                         /* Bytes between the weights of the taps of a row. */
-    uint32_t offsets;                         /* The input offset, twice. */
+    int32_t row_step;    /* Bytes from the end of a row of taps to the next row. */
+    int32_t weight_step; /* Likewise, of weights. */
+    int32_t back;        /* Bytes from where the function ends to the first tap of the next group. */
 } tap_window;
 
-/* One tap of four channels; 11 cycles with its two loads. */
+/* What does not change between the pixels of a chunk. */
+typedef struct
+{
+    const int32_t *table, *end;
+    int32_t step;      /* Bytes between the taps of a row. */
+    int32_t row_bytes; /* Bytes between rows of taps. */
+    uint32_t offsets;  /* The input offset, twice. */
+    int32_t offset;    /* Of the outputs. */
+    int32_t quant;     /* Bytes of a group before its multipliers. */
+} tap_layer;
+
+/* One tap of four channels, whose weights are in `t` and `r`. */
 #define TAP                                                                                                                   \
-    "sxtab16 %[t], %[offsets], %[u]\n\t"                                                                                      \
-    "sxtb16 %[r], %[v]\n\t"                                                                                                   \
+    "sxtab16 %[v], %[offsets], %[u]\n\t"                                                                                      \
     "sxtab16 %[u], %[offsets], %[u], ror #8\n\t"                                                                              \
-    "sxtb16 %[v], %[v], ror #8\n\t"                                                                                           \
-    "smlabb %[s0], %[t], %[r], %[s0]\n\t"                                                                                     \
-    "smlatt %[s2], %[t], %[r], %[s2]\n\t"                                                                                     \
-    "smlabb %[s1], %[u], %[v], %[s1]\n\t"                                                                                     \
-    "smlatt %[s3], %[u], %[v], %[s3]\n\t"
+    "smlabb %[s0], %[v], %[t], %[s0]\n\t"                                                                                     \
+    "smlatt %[s2], %[v], %[t], %[s2]\n\t"                                                                                     \
+    "smlabb %[s1], %[u], %[r], %[s1]\n\t"                                                                                     \
+    "smlatt %[s3], %[u], %[r], %[s3]\n\t"
 
-/* A row of two or three neighbouring taps. */
-#define ROW_OF_2                                                                                                              \
-    "ldr %[u], [%[input]]\n\t"                                                                                                \
-    "ldr %[v], [%[weights]]\n\t" TAP "ldr %[u], [%[input], %[step]]\n\t"                                                      \
-    "ldr %[v], [%[weights], %[step]]\n\t" TAP
+/* Two outputs; `offset` is the output offset. */
+#define OUTPUTS(first, second, offset)                                                                                        \
+    "ldr %[u], [%[w]], #4\n\t"                                                                                                \
+    "ldr %[v], [%[w]], #4\n\t"                                                                                                \
+    "ldr %[t], [%[w]], #4\n\t"                                                                                                \
+    "ldr %[r], [%[w]], #4\n\t"                                                                                                \
+    "lsl %[" first "], #1\n\t"                                                                                                \
+    "lsl %[" second "], #1\n\t"                                                                                               \
+    "smmulr %[" first "], %[" first "], %[u]\n\t"                                                                             \
+    "smmulr %[" second "], %[" second "], %[t]\n\t"                                                                           \
+    "add %[" first "], %[" first "], %[" first "], asr #31\n\t"                                                               \
+    "add %[" second "], %[" second "], %[" second "], asr #31\n\t"                                                            \
+    "smmlar %[" first "], %[" first "], %[v], %[" offset "]\n\t"                                                              \
+    "smmlar %[" second "], %[" second "], %[r], %[" offset "]\n\t"                                                            \
+    "ssat %[" first "], #8, %[" first "]\n\t"                                                                                 \
+    "ssat %[" second "], #8, %[" second "]\n\t"                                                                               \
+    "strb %[" first "], [%[to]], #1\n\t"                                                                                      \
+    "strb %[" second "], [%[to]], #1\n\t"
 
-#define ROW_OF_3                                                                                                              \
-    ROW_OF_2 "ldr %[u], [%[input], %[step], lsl #1]\n\t"                                                                      \
-             "ldr %[v], [%[weights], %[step], lsl #1]\n\t" TAP
+/* A tap of a 3x3 filter, counted from the first one inside; `at` are the bytes of its weights. */
+#define TAP_OF_3X3(address, at)                                                                                               \
+    "ldr %[u], [%[input]" address "]\n\t"                                                                                     \
+    "ldr %[t], [%[w], #" at "]\n\t"                                                                                           \
+    "ldr %[r], [%[w], #" at " + 4]\n\t" TAP
 
+/* A row of two or three taps. */
+#define ROW_OF_2(at) TAP_OF_3X3("", at) TAP_OF_3X3(", %[step]", at " + 8")
+#define ROW_OF_3(at) ROW_OF_2(at) TAP_OF_3X3(", %[step], lsl #1", at " + 16")
 #define NEXT_ROW                                                                                                              \
     "ldr %[t], %[row_bytes]\n\t"                                                                                              \
-    "add %[weights], %[step]\n\t"                                                                                             \
-    "add %[weights], %[weights], %[step], lsl #1\n\t"                                                                         \
     "add %[input], %[t]\n\t"
 
-/* Back from the last of three rows or of two to the first one, four channels on. */
-#define BACK_3                                                                                                                \
-    "ldr %[t], %[row_bytes]\n\t"                                                                                              \
-    "sub %[weights], %[weights], %[step], lsl #1\n\t"                                                                         \
-    "sub %[weights], %[weights], %[step], lsl #2\n\t"                                                                         \
-    "sub %[input], %[input], %[t], lsl #1\n\t"
-#define BACK_2                                                                                                                \
-    "ldr %[t], %[row_bytes]\n\t"                                                                                              \
-    "sub %[weights], %[step]\n\t"                                                                                             \
-    "sub %[weights], %[weights], %[step], lsl #1\n\t"                                                                         \
-    "sub %[input], %[t]\n\t"
-
-/* A function for a number of rows and columns of a filter with three columns: `count` channels, a multiple of 4, 4 at least. */
+/*
+ * A function for a number of rows and columns of a 3x3 filter: the outputs of one pixel, before the activation. Sums stay below 2^30 and
+ * shifts are to the right by 2 at least.
+ */
 #define DEFINE_TAPS(name, taps)                                                                                               \
-    static HELIA_NN_APART void name(const int8_t *input,                                                                      \
-                                    const int8_t *weights,                                                                    \
-                                    int32_t step,                                                                             \
-                                    int32_t input_row_bytes,                                                                  \
-                                    uint32_t offsets,                                                                         \
-                                    int32_t count,                                                                            \
-                                    const int32_t *start,                                                                     \
-                                    int32_t *sums)                                                                            \
+    static HELIA_NN_APART void name(const tap_layer *layer, const tap_window *window, int8_t *to)                             \
     {                                                                                                                         \
+        /* What does not fit into registers. */                                                                               \
+        const int32_t *end = layer->end;                                                                                      \
+        int32_t row_bytes = layer->row_bytes, first = window->first, offset = layer->offset;                                  \
+        int32_t back = window->back;                                                                                          \
+        const int32_t *table = layer->table, *w;                                                                              \
+        const int8_t *input = window->input;                                                                                  \
         int32_t s0, s1, s2, s3;                                                                                               \
         uint32_t u, v, t, r;                                                                                                  \
-        const int32_t *first = start;                                                                                         \
-        int32_t *to = sums;                                                                                                   \
-        int32_t *end = sums + count;                                                                                          \
-        int32_t row_bytes = input_row_bytes;                                                                                  \
         __asm volatile("1:\n\t"                                                                                               \
-                       "ldr %[t], %[first]\n\t"                                                                               \
-                       "ldr %[s0], [%[t]], #4\n\t"                                                                            \
-                       "ldr %[s1], [%[t]], #4\n\t"                                                                            \
-                       "ldr %[s2], [%[t]], #4\n\t"                                                                            \
-                       "ldr %[s3], [%[t]], #4\n\t"                                                                            \
-                       "str %[t], %[first]\n\t" taps                                                                          \
-                       "ldr %[t], %[to]\n\t"                                                                                  \
-                       "ldr %[u], %[end]\n\t"                                                                                 \
-                       "str %[s0], [%[t]], #4\n\t"                                                                            \
-                       "str %[s1], [%[t]], #4\n\t"                                                                            \
-                       "str %[s2], [%[t]], #4\n\t"                                                                            \
-                       "str %[s3], [%[t]], #4\n\t"                                                                            \
-                       "str %[t], %[to]\n\t"                                                                                  \
-                       "add %[input], #4\n\t"                                                                                 \
-                       "add %[weights], #4\n\t"                                                                               \
-                       "cmp %[t], %[u]\n\t"                                                                                   \
+                       "ldr %[w], %[first]\n\t"                                                                               \
+                       "ldr %[s0], [%[table]], #4\n\t"                                                                        \
+                       "ldr %[s1], [%[table]], #4\n\t"                                                                        \
+                       "ldr %[s2], [%[table]], #4\n\t"                                                                        \
+                       "ldr %[s3], [%[table]], #4\n\t"                                                                        \
+                       "add %[w], %[table]\n\t" taps "ldr %[t], %[back]\n\t"                                                  \
+                       "add %[w], %[table], #72\n\t"                                                                          \
+                       "ldr %[table], %[offset]\n\t"                                                                          \
+                       "add %[input], %[t]\n\t" OUTPUTS("s0", "s1", "table") OUTPUTS("s2", "s3", "table")                     \
+                       "ldr %[t], %[end]\n\t"                                                                                 \
+                       "mov %[table], %[w]\n\t"                                                                               \
+                       "cmp %[w], %[t]\n\t"                                                                                   \
                        "bne 1b\n\t"                                                                                           \
                        : [s0] "=&r"(s0),                                                                                      \
                          [s1] "=&r"(s1),                                                                                      \
@@ -105,147 +141,144 @@ typedef struct
                          [v] "=&r"(v),                                                                                        \
                          [t] "=&r"(t),                                                                                        \
                          [r] "=&r"(r),                                                                                        \
+                         [w] "=&r"(w),                                                                                        \
+                         [table] "+r"(table),                                                                                 \
                          [input] "+r"(input),                                                                                 \
-                         [weights] "+r"(weights),                                                                             \
-                         [first] "+m"(first),                                                                                 \
-                         [to] "+m"(to)                                                                                        \
-                       : [step] "r"(step), [offsets] "r"(offsets), [row_bytes] "m"(row_bytes), [end] "m"(end)                 \
+                         [to] "+r"(to)                                                                                        \
+                       : [step] "r"(layer->step),                                                                             \
+                         [offsets] "r"(layer->offsets),                                                                       \
+                         [row_bytes] "m"(row_bytes),                                                                          \
+                         [first] "m"(first),                                                                                  \
+                         [back] "m"(back),                                                                                    \
+                         [offset] "m"(offset),                                                                                \
+                         [end] "m"(end)                                                                                       \
                        : "cc", "memory");                                                                                     \
     }
 
-DEFINE_TAPS(taps_of_3x3, ROW_OF_3 NEXT_ROW ROW_OF_3 NEXT_ROW ROW_OF_3 BACK_3)
-DEFINE_TAPS(taps_of_3x2, ROW_OF_2 NEXT_ROW ROW_OF_2 NEXT_ROW ROW_OF_2 BACK_3)
-DEFINE_TAPS(taps_of_2x3, ROW_OF_3 NEXT_ROW ROW_OF_3 BACK_2)
-DEFINE_TAPS(taps_of_2x2, ROW_OF_2 NEXT_ROW ROW_OF_2 BACK_2)
+DEFINE_TAPS(taps_of_3x3, ROW_OF_3("0") NEXT_ROW ROW_OF_3("24") NEXT_ROW ROW_OF_3("48"))
+DEFINE_TAPS(taps_of_3x2, ROW_OF_2("0") NEXT_ROW ROW_OF_2("24") NEXT_ROW ROW_OF_2("48"))
+DEFINE_TAPS(taps_of_2x3, ROW_OF_3("0") NEXT_ROW ROW_OF_3("24"))
+DEFINE_TAPS(taps_of_2x2, ROW_OF_2("0") NEXT_ROW ROW_OF_2("24"))
 
-/*
- * Adds any number of taps of a row, 1 at least, to `start`: `count` channels, a multiple of 4, 4 at least. The taps are as far apart as
- * their weights; those of an odd number are one and then pairs. `sums` may be `start`.
- */
-static HELIA_NN_APART void taps_of_row(const int8_t *input,
-                                       const int8_t *weights,
-                                       int32_t step,
-                                       int32_t taps,
-                                       uint32_t offsets,
-                                       int32_t count,
-                                       const int32_t *start,
-                                       int32_t *sums)
-{
-    int32_t s0, s1, s2, s3, n;
-    uint32_t u, v, t, r;
-    /* What does not fit into registers. */
-    const int32_t *first = start;
-    int32_t *to = sums;
-    int32_t *end = sums + count;
-    int32_t all = taps, back = taps * step - 4;
-    __asm volatile("1:\n\t"
-                   "ldr %[t], %[first]\n\t"
-                   "ldr %[n], %[all]\n\t"
-                   "ldr %[s0], [%[t]], #4\n\t"
-                   "ldr %[s1], [%[t]], #4\n\t"
-                   "ldr %[s2], [%[t]], #4\n\t"
-                   "ldr %[s3], [%[t]], #4\n\t"
-                   "str %[t], %[first]\n\t"
-                   "lsrs %[n], #1\n\t"
-                   "bcc 2f\n\t"
-                   "ldr %[u], [%[input]]\n\t"
-                   "ldr %[v], [%[weights]]\n\t" TAP "add %[input], %[step]\n\t"
-                   "add %[weights], %[step]\n\t"
-                   "cmp %[n], #0\n"
-                   "2:\n\t"
-                   "beq 4f\n"
-                   "3:\n\t" ROW_OF_2 "add %[input], %[input], %[step], lsl #1\n\t"
-                   "add %[weights], %[weights], %[step], lsl #1\n\t"
-                   "subs %[n], #1\n\t"
-                   "bne 3b\n"
-                   "4:\n\t"
-                   "ldr %[t], %[to]\n\t"
-                   "ldr %[u], %[end]\n\t"
-                   "ldr %[v], %[back]\n\t"
-                   "str %[s0], [%[t]], #4\n\t"
-                   "str %[s1], [%[t]], #4\n\t"
-                   "str %[s2], [%[t]], #4\n\t"
-                   "str %[s3], [%[t]], #4\n\t"
-                   "str %[t], %[to]\n\t"
-                   "sub %[input], %[v]\n\t"
-                   "sub %[weights], %[v]\n\t"
-                   "cmp %[t], %[u]\n\t"
-                   "bne 1b\n\t"
-                   : [s0] "=&r"(s0),
-                     [s1] "=&r"(s1),
-                     [s2] "=&r"(s2),
-                     [s3] "=&r"(s3),
-                     [u] "=&r"(u),
-                     [v] "=&r"(v),
-                     [t] "=&r"(t),
-                     [r] "=&r"(r),
-                     [n] "=&r"(n),
-                     [input] "+r"(input),
-                     [weights] "+r"(weights),
-                     [first] "+m"(first),
-                     [to] "+m"(to)
-                   : [step] "r"(step), [offsets] "r"(offsets), [all] "m"(all), [back] "m"(back), [end] "m"(end)
-                   : "cc", "memory");
-}
+/* A tap of any filter, four inputs or one for all four channels. */
+#define TAP_OF_4(address)                                                                                                     \
+    "ldr %[u], [%[input]" address "]\n\t"                                                                                     \
+    "ldr %[t], [%[w]], #4\n\t"                                                                                                \
+    "ldr %[r], [%[w]], #4\n\t" TAP
+#define TAP_OF_1(address)                                                                                                     \
+    "ldrsb %[u], [%[input]" address "]\n\t"                                                                                   \
+    "ldr %[t], [%[w]], #4\n\t"                                                                                                \
+    "ldr %[r], [%[w]], #4\n\t"                                                                                                \
+    "add %[u], %[offsets]\n\t"                                                                                                \
+    "smlabb %[s0], %[u], %[t], %[s0]\n\t"                                                                                     \
+    "smlabt %[s2], %[u], %[t], %[s2]\n\t"                                                                                     \
+    "smlabb %[s1], %[u], %[r], %[s1]\n\t"                                                                                     \
+    "smlabt %[s3], %[u], %[r], %[s3]\n\t"
 
-/* Any taps. */
-static void taps_of_rows(const tap_window *window, int32_t channel, int32_t count, const int32_t *start, int32_t *sums)
-{
-    const int8_t *input = window->input + channel;
-    const int8_t *weights = window->weights + channel;
-    const int32_t channels = window->channels, input_step = window->input_step;
-    /* Taps of a dilated row are done one by one. */
-    const int32_t together = input_step == channels ? window->columns : 1;
-    if (window->rows == 0 || window->columns == 0)
-    {
-        memcpy(sums, start, (size_t)count * sizeof *sums);
-        return;
+/* Sums instead of outputs. */
+#define SUMS                                                                                                                  \
+    "str %[s0], [%[to]], #4\n\t"                                                                                              \
+    "str %[s1], [%[to]], #4\n\t"                                                                                              \
+    "str %[s2], [%[to]], #4\n\t"                                                                                              \
+    "str %[s3], [%[to]], #4\n\t"                                                                                              \
+    "add %[w], #32\n\t"
+
+/* A function for one row of taps or more, of one column or more. */
+#define DEFINE_WINDOW(name, type, TAP_OF, finish)                                                                             \
+    static HELIA_NN_APART void name(const tap_layer *layer, const tap_window *window, type *to)                               \
+    {                                                                                                                         \
+        /* What does not fit into registers. */                                                                               \
+        const int32_t *table = layer->table;                                                                                  \
+        const int32_t *end = layer->end;                                                                                      \
+        int32_t rows = 0, quant = layer->quant, offset = layer->offset;                                                       \
+        const tap_window of = *window;                                                                                        \
+        const int8_t *input = of.input;                                                                                       \
+        const int32_t *w;                                                                                                     \
+        int32_t s0, s1, s2, s3, n;                                                                                            \
+        uint32_t u, v, t, r;                                                                                                  \
+        __asm volatile("1:\n\t"                                                                                               \
+                       "ldr %[w], %[table]\n\t"                                                                               \
+                       "ldr %[t], %[first]\n\t"                                                                               \
+                       "ldr %[u], %[all_rows]\n\t"                                                                            \
+                       "ldr %[s0], [%[w]], #4\n\t"                                                                            \
+                       "ldr %[s1], [%[w]], #4\n\t"                                                                            \
+                       "ldr %[s2], [%[w]], #4\n\t"                                                                            \
+                       "ldr %[s3], [%[w]], #4\n\t"                                                                            \
+                       "str %[u], %[rows]\n\t"                                                                                \
+                       "add %[w], %[t]\n"                                                                                     \
+                       "2:\n\t"                                                                                               \
+                       "ldr %[n], %[columns]\n\t"                                                                             \
+                       "lsrs %[n], #1\n\t"                                                                                    \
+                       "bcc 3f\n\t" TAP_OF("") "add %[input], %[step]\n\t"                                                    \
+                       "cmp %[n], #0\n"                                                                                       \
+                       "3:\n\t"                                                                                               \
+                       "beq 5f\n"                                                                                             \
+                       "4:\n\t" TAP_OF("") TAP_OF(", %[step]") "add %[input], %[input], %[step], lsl #1\n\t"                  \
+                       "subs %[n], #1\n\t"                                                                                    \
+                       "bne 4b\n"                                                                                             \
+                       "5:\n\t"                                                                                               \
+                       "ldr %[t], %[rows]\n\t"                                                                                \
+                       "ldr %[u], %[row_step]\n\t"                                                                            \
+                       "ldr %[v], %[weight_step]\n\t"                                                                         \
+                       "subs %[t], #1\n\t"                                                                                    \
+                       "str %[t], %[rows]\n\t"                                                                                \
+                       "beq 6f\n\t"                                                                                           \
+                       "add %[input], %[u]\n\t"                                                                               \
+                       "add %[w], %[v]\n\t"                                                                                   \
+                       "b 2b\n"                                                                                               \
+                       "6:\n\t"                                                                                               \
+                       "ldr %[w], %[table]\n\t"                                                                               \
+                       "ldr %[t], %[quant]\n\t"                                                                               \
+                       "ldr %[u], %[back]\n\t"                                                                                \
+                       "ldr %[n], %[offset]\n\t"                                                                              \
+                       "add %[w], %[t]\n\t"                                                                                   \
+                       "add %[input], %[u]\n\t" finish "ldr %[t], %[end]\n\t"                                                 \
+                       "str %[w], %[table]\n\t"                                                                               \
+                       "cmp %[w], %[t]\n\t"                                                                                   \
+                       "bne 1b\n\t"                                                                                           \
+                       : [s0] "=&r"(s0),                                                                                      \
+                         [s1] "=&r"(s1),                                                                                      \
+                         [s2] "=&r"(s2),                                                                                      \
+                         [s3] "=&r"(s3),                                                                                      \
+                         [u] "=&r"(u),                                                                                        \
+                         [v] "=&r"(v),                                                                                        \
+                         [t] "=&r"(t),                                                                                        \
+                         [r] "=&r"(r),                                                                                        \
+                         [n] "=&r"(n),                                                                                        \
+                         [w] "=&r"(w),                                                                                        \
+                         [input] "+r"(input),                                                                                 \
+                         [to] "+r"(to),                                                                                       \
+                         [table] "+m"(table),                                                                                 \
+                         [rows] "+m"(rows)                                                                                    \
+                       : [step] "r"(layer->step),                                                                             \
+                         [offsets] "r"(layer->offsets),                                                                       \
+                         [first] "m"(of.first),                                                                               \
+                         [all_rows] "m"(of.rows),                                                                             \
+                         [columns] "m"(of.columns),                                                                           \
+                         [row_step] "m"(of.row_step),                                                                         \
+                         [weight_step] "m"(of.weight_step),                                                                   \
+                         [back] "m"(of.back),                                                                                 \
+                         [quant] "m"(quant),                                                                                  \
+                         [offset] "m"(offset),                                                                                \
+                         [end] "m"(end)                                                                                       \
+                       : "cc", "memory");                                                                                     \
     }
-    for (int32_t row = 0; row < window->rows; row++)
-    {
-        for (int32_t column = 0; column < window->columns; column += together)
-        {
-            taps_of_row(input + column * input_step,
-                        weights + column * channels,
-                        channels,
-                        together,
-                        window->offsets,
-                        count,
-                        start,
-                        sums);
-            start = sums;
-        }
-        input += window->columns * input_step + window->input_row_step;
-        weights += window->columns * channels + window->weights_row_step;
-    }
-}
+
+DEFINE_WINDOW(outputs_of_window, int8_t, TAP_OF_4, OUTPUTS("s0", "s1", "n") OUTPUTS("s2", "s3", "n"))
+DEFINE_WINDOW(sums_of_window, int32_t, TAP_OF_4, SUMS)
+DEFINE_WINDOW(sums_of_one_input, int32_t, TAP_OF_1, SUMS)
 
 #undef TAP
+#undef OUTPUTS
+#undef TAP_OF_3X3
 #undef ROW_OF_2
 #undef ROW_OF_3
 #undef NEXT_ROW
-#undef BACK_2
-#undef BACK_3
 #undef DEFINE_TAPS
-
-static int32_t add_taps_of_1(const tap_window *window, int32_t channel, int32_t sum)
-{
-    const int32_t offset = (int16_t)window->offsets;
-    const int8_t *input = window->input + channel;
-    const int8_t *weights = window->weights + channel;
-    for (int32_t rows = window->rows; rows > 0; rows--)
-    {
-        for (int32_t columns = window->columns; columns > 0; columns--)
-        {
-            sum += (*input + offset) * *weights;
-            input += window->input_step;
-            weights += window->channels;
-        }
-        input += window->input_row_step;
-        weights += window->weights_row_step;
-    }
-    return sum;
-}
+#undef TAP_OF_4
+#undef TAP_OF_1
+#undef SUMS
+#undef DEFINE_WINDOW
 
 /* Gives the first tap at or after position 0, at most `taps`. */
 static inline int32_t first_tap(int32_t start, int32_t step, int32_t taps)
@@ -260,101 +293,258 @@ static inline int32_t end_tap(int32_t start, int32_t step, int32_t taps, int32_t
     return helia_nn_max(end, first);
 }
 
-/* The sums of a chunk of channels. */
-static void sums_of_chunk(const tap_window *window, int32_t channel, int32_t count, const int32_t *start, int32_t *sums)
+/*
+ * Fills the groups of `count` output channels from `first` on; the last group may have lanes without a channel. The taps hold the input
+ * offset and are left out where they are outside the input, so that folded sums, which have the offset for all of them, lose it.
+ * Gives whether outputs need no look at their sums.
+ */
+static bool fill_table(const helia_nn_depthwise_layer *layer, int32_t first, int32_t count, int32_t *table)
 {
-    const int32_t fours = count & ~3;
-    const bool known = window->short_rows && (window->rows == 3 || window->rows == 2) &&
-                       (window->columns == 3 || window->columns == 2) && fours > 0;
-    if (known)
+    const int32_t *const from = layer->sums != NULL ? layer->sums : layer->bias;
+    const int32_t taps = layer->filter_h * layer->filter_w, all = layer->channels * layer->ch_mult;
+    const int32_t folded = layer->sums != NULL ? layer->input_offset : 0;
+    const int32_t most = group_lanes(layer);
+    bool quick = true;
+    for (; count > 0; count -= most, first += most)
     {
-        const int32_t row_bytes = window->input_row_step + window->columns * window->channels;
-        (window->rows == 3 ? (window->columns == 3 ? taps_of_3x3 : taps_of_3x2)
-                           : (window->columns == 3 ? taps_of_2x3 : taps_of_2x2))(window->input + channel,
-                                                                                 window->weights + channel,
-                                                                                 window->channels,
-                                                                                 row_bytes,
-                                                                                 window->offsets,
-                                                                                 fours,
-                                                                                 start,
-                                                                                 sums);
+        const int32_t lanes = helia_nn_min(count, most);
+        const int8_t *weights = layer->filter + first;
+        int32_t *const start = table;
+        /* Less than 256 weights of a channel add up to 16 bits. */
+        uint32_t even = 0, odd = 0;
+        table += START_WORDS;
+        for (int32_t tap = taps; tap > 0; tap--, weights += all)
+        {
+            uint32_t bytes = 0;
+            if (lanes == 4)
+            {
+                bytes = helia_nn_load_word(weights);
+            }
+            else
+            {
+                memcpy(&bytes, weights, (size_t)lanes);
+            }
+            *table++ = (int32_t)helia_nn_even_bytes(0, bytes);
+            *table++ = (int32_t)helia_nn_odd_bytes(0, bytes);
+            even = helia_nn_even_bytes(even, bytes);
+            odd = helia_nn_odd_bytes(odd, bytes);
+        }
+        const int32_t sums[4] = {(int16_t)even, (int16_t)odd, (int16_t)(even >> 16), (int16_t)(odd >> 16)};
+        for (int32_t i = 0; i < 4; i++)
+        {
+            const bool used = i < lanes;
+            const int32_t multiplier = used ? layer->multiplier[first + i] : 0;
+            const int32_t shift = used ? layer->shift[first + i] : -2;
+            const int32_t given = from != NULL && used ? from[first + i] : 0;
+            start[i] = (int32_t)((uint32_t)given - (uint32_t)(folded * sums[i]));
+            *table++ = multiplier;
+            *table++ = helia_nn_shift_power(helia_nn_min(shift, -2));
+            quick = quick && start[i] < 1 << 29 && start[i] > -(1 << 29) && multiplier >= 0 && shift <= -2;
+        }
     }
-    else if (fours > 0)
+    return quick;
+}
+
+/* Sums of a pixel, without the table. */
+static HELIA_NN_COLD void sums_of_pixel(
+    const helia_nn_depthwise_layer *layer, int32_t first, int32_t count, int32_t top, int32_t left, int32_t *sums)
+{
+    const int32_t *const from = layer->sums != NULL ? layer->sums : layer->bias;
+    const int32_t offset = layer->input_offset, all = layer->channels * layer->ch_mult;
+    for (int32_t i = first; i < first + count; i++)
     {
-        taps_of_rows(window, channel, fours, start, sums);
-    }
-    for (int32_t i = fours; i < count; i++)
-    {
-        sums[i] = add_taps_of_1(window, channel + i, start[i]);
+        const int8_t *weight = layer->filter + i;
+        int32_t sum = from != NULL ? from[i] : 0;
+        for (int32_t y = 0; y < layer->filter_h; y++)
+        {
+            const int32_t row = top + y * layer->dilation_h;
+            for (int32_t x = 0; x < layer->filter_w; x++, weight += all)
+            {
+                const int32_t column = left + x * layer->dilation_w;
+                const bool inside = row >= 0 && row < layer->input_h && column >= 0 && column < layer->input_w;
+                const int32_t at = (row * layer->input_w + column) * layer->channels + i / layer->ch_mult;
+                /* Folded sums have the offset of all taps. */
+                const int32_t value = inside ? layer->input[at] + offset : 0;
+                sum += (value - (layer->sums != NULL ? offset : 0)) * *weight;
+            }
+        }
+        *sums++ = sum;
     }
 }
 
+/* Writes the outputs of a pixel before the activation. */
+typedef void (*pixel_function)(const tap_layer *layer, const tap_window *window, int8_t *to);
+
 /*
- * Start values of a chunk of channels for taps that hold the input offset and are left out where they are outside the input: folded sums
- * have the offset for all of them.
+ * Gives the function for a window of a chunk whose sums need not be looked at, or NULL where all its taps are outside; the steps of the
+ * window are set.
  */
-static void start_of_chunk(const helia_nn_depthwise_layer *layer, int32_t first, int32_t count, int32_t *start)
+static pixel_function function_of(const helia_nn_depthwise_layer *layer, const tap_layer *constants, tap_window *window)
 {
-    const int32_t *const from = layer->sums != NULL ? layer->sums : layer->bias;
-    const int32_t taps = layer->sums != NULL ? layer->filter_h * layer->filter_w : 0;
-    for (int32_t i = 0; i < count; i++)
+    const int32_t rows = window->rows, columns = window->columns;
+    const bool neighbours = layer->filter_h == 3 && layer->filter_w == 3 && layer->dilation_w == 1;
+    const int32_t up = (window->rows - 1) * constants->row_bytes;
+    const int32_t next_group = group_step(layer);
+    window->row_step = constants->row_bytes - columns * constants->step;
+    window->weight_step = 8 * (layer->filter_w - columns);
+    window->back = next_group - columns * constants->step - up;
+    if (neighbours && rows >= 2 && columns >= 2)
     {
-        int32_t weights = 0;
-        for (int32_t tap = 0; tap < taps; tap++)
-        {
-            weights += layer->filter[tap * layer->channels + first + i];
-        }
-        start[i] = (int32_t)((uint32_t)(from != NULL ? from[first + i] : 0) - (uint32_t)(layer->input_offset * weights));
+        window->back = next_group - up;
+        return rows == 3 ? (columns == 3 ? taps_of_3x3 : taps_of_3x2) : (columns == 3 ? taps_of_2x3 : taps_of_2x2);
     }
+    return rows > 0 && columns > 0 ? outputs_of_window : NULL;
+}
+
+/* A pixel of any constants. */
+static HELIA_NN_APART void pixel_by_sums(const helia_nn_depthwise_layer *layer,
+                                         const tap_layer *constants,
+                                         const tap_window *window,
+                                         int32_t first,
+                                         int32_t count,
+                                         int8_t *output)
+{
+    const int32_t lanes = group_lanes(layer), groups = (count + lanes - 1) / lanes;
+    int32_t sums[MOST_CHANNELS];
+    if (window->rows > 0 && window->columns > 0)
+    {
+        tap_window own = *window;
+        own.back = group_step(layer) - own.columns * constants->step - (own.rows - 1) * constants->row_bytes;
+        (layer->ch_mult > 1 ? sums_of_one_input : sums_of_window)(constants, &own, sums);
+    }
+    else
+    {
+        for (int32_t g = 0; g < groups; g++)
+        {
+            memcpy(sums + 4 * g, constants->table + g * (constants->quant / 4 + QUANT_WORDS), START_WORDS * sizeof *sums);
+        }
+    }
+    for (int32_t g = 1; g < groups && lanes < 4; g++)
+    {
+        /* Two or three lanes; the last one is overwritten where there are two. */
+        int32_t *const to = sums + g * lanes;
+        const int32_t a = sums[4 * g], b = sums[4 * g + 1], c = sums[4 * g + 2];
+        to[0] = a;
+        to[1] = b;
+        to[2] = c;
+    }
+    helia_nn_checked_row(
+        layer->output_offset, sums, layer->multiplier + first, layer->shift + first, 1, count, output);
 }
 
 /* Some channels of a layer. */
 static void chunk_of_layer(const helia_nn_depthwise_layer *layer, int32_t first, int32_t count)
 {
-    const int32_t channels = layer->channels;
-    const int32_t *const multiplier = layer->multiplier + first, *const shift = layer->shift + first;
+    const int32_t channels = layer->channels, all = channels * layer->ch_mult;
+    const int32_t taps = layer->filter_h * layer->filter_w;
+    const int32_t reach = (layer->filter_w - 1) * layer->dilation_w;
+    const int8_t *const input = layer->input + first / layer->ch_mult;
     int8_t *output = layer->output + first;
-    int32_t start[HELIA_NN_CHUNK], sums[HELIA_NN_CHUNK];
-    start_of_chunk(layer, first, count, start);
-    const helia_nn_output_rule rule = {
+    int32_t table[TABLE_WORDS];
+    const bool quick = fill_table(layer, first, count, table) && layer->ch_mult == 1;
+    const tap_layer constants = {
+        .table = table,
+        .end = table + (count + group_lanes(layer) - 1) / group_lanes(layer) * group_words(taps),
+        .step = layer->dilation_w * channels,
+        .row_bytes = layer->dilation_h * layer->input_w * channels,
+        .offsets = helia_nn_twice(layer->input_offset),
         .offset = layer->output_offset,
-        .activation = layer->activation,
-        .kind = helia_nn_output_kind_of(start, multiplier, shift, true, count, layer->filter_h * layer->filter_w),
+        .quant = 4 * (START_WORDS + 2 * taps),
     };
-    tap_window window = {.input_step = layer->dilation_w * channels,
-                         .channels = channels,
-                         .short_rows = layer->filter_w == 3 && layer->dilation_w == 1,
-                         .offsets = helia_nn_twice(layer->input_offset)};
+    tap_window window;
     for (int32_t y = 0; y < layer->output_h; y++)
     {
         const int32_t top = y * layer->stride_h - layer->pad_h;
-        const int32_t y0 = first_tap(top, 1, layer->filter_h);
-        window.rows = end_tap(top, 1, layer->filter_h, layer->input_h, y0) - y0;
-        for (int32_t x = 0; x < layer->output_w; x++)
+        const int32_t y0 = first_tap(top, layer->dilation_h, layer->filter_h);
+        const int8_t *const row = input + (top + y0 * layer->dilation_h) * layer->input_w * channels;
+        int32_t left = -layer->pad_w;
+        bool inside = false;
+        pixel_function function = NULL;
+        window.rows = end_tap(top, layer->dilation_h, layer->filter_h, layer->input_h, y0) - y0;
+        for (int32_t x = 0; x < layer->output_w; x++, output += all, left += layer->stride_w)
         {
-            const int32_t left = x * layer->stride_w - layer->pad_w;
-            const int32_t x0 = first_tap(left, layer->dilation_w, layer->filter_w);
-            const int32_t x1 = end_tap(left, layer->dilation_w, layer->filter_w, layer->input_w, x0);
-            window.columns = x1 - x0;
-            window.input =
-                layer->input + ((top + y0) * layer->input_w + left) * channels + x0 * window.input_step;
-            window.input_row_step = layer->input_w * channels - window.columns * window.input_step;
-            window.weights = layer->filter + (y0 * layer->filter_w + x0) * channels;
-            window.weights_row_step = (layer->filter_w - window.columns) * channels;
-            sums_of_chunk(&window, first, count, start, sums);
-            helia_nn_outputs(&rule, sums, 1, multiplier, shift, 1, count, output, 0);
-            output += channels;
+            const bool before = inside;
+            inside = left >= 0 && left + reach < layer->input_w;
+            if (before && inside)
+            {
+                /* The window is the one before, further on. */
+                window.input += layer->stride_w * channels;
+            }
+            else
+            {
+                const int32_t x0 = first_tap(left, layer->dilation_w, layer->filter_w);
+                window.columns = end_tap(left, layer->dilation_w, layer->filter_w, layer->input_w, x0) - x0;
+                window.input = row + left * channels + x0 * constants.step;
+                window.first = 8 * (y0 * layer->filter_w + x0);
+                function = function_of(layer, &constants, &window);
+            }
+            if (quick && function != NULL)
+            {
+                function(&constants, &window, output);
+            }
+            else
+            {
+                pixel_by_sums(layer, &constants, &window, first, count, output);
+            }
         }
     }
 }
 
-/* The whole layer. */
+/* A layer whose filter is too large for a table, or that has too few channels for a word. */
+static HELIA_NN_COLD void layer_without_table(const helia_nn_depthwise_layer *layer)
+{
+    const int32_t all = layer->channels * layer->ch_mult;
+    int8_t *output = layer->output;
+    for (int32_t y = 0; y < layer->output_h; y++)
+    {
+        for (int32_t x = 0; x < layer->output_w; x++)
+        {
+            const int32_t top = y * layer->stride_h - layer->pad_h, left = x * layer->stride_w - layer->pad_w;
+            for (int32_t first = 0; first < all; first += MOST_CHANNELS)
+            {
+                const int32_t count = helia_nn_min(all - first, MOST_CHANNELS);
+                int32_t sums[MOST_CHANNELS];
+                sums_of_pixel(layer, first, count, top, left, sums);
+                helia_nn_checked_row(
+                    layer->output_offset, sums, layer->multiplier + first, layer->shift + first, 1, count, output + first);
+            }
+            output += all;
+        }
+    }
+}
+
+/* The whole layer. Less than four channels at the end are computed with some before them again. */
 static void layer_by_pixels(const helia_nn_depthwise_layer *layer)
 {
-    for (int32_t first = 0; first < layer->channels; first += HELIA_NN_CHUNK)
+    const int32_t groups = helia_nn_min(TABLE_WORDS / group_words(layer->filter_h * layer->filter_w), MOST_CHANNELS / 4);
+    const int32_t most = groups * group_lanes(layer), all = layer->channels * layer->ch_mult;
+    if (groups == 0 || (layer->ch_mult == 1 && layer->channels < 4))
     {
-        chunk_of_layer(layer, first, helia_nn_min(layer->channels - first, HELIA_NN_CHUNK));
+        layer_without_table(layer);
     }
+    else if (layer->ch_mult > 4)
+    {
+        for (int32_t channel = 0; channel < layer->channels; channel++)
+        {
+            for (int32_t at = 0; at < layer->ch_mult; at += most)
+            {
+                chunk_of_layer(layer, channel * layer->ch_mult + at, helia_nn_min(layer->ch_mult - at, most));
+            }
+        }
+    }
+    else
+    {
+        const int32_t whole = layer->ch_mult == 1 ? all & ~3 : all;
+        for (int32_t first = 0; first < whole; first += most)
+        {
+            chunk_of_layer(layer, first, helia_nn_min(whole - first, most));
+        }
+        if (whole < all)
+        {
+            chunk_of_layer(layer, all - 4, 4);
+        }
+    }
+    helia_nn_activate(&layer->activation, layer->output, layer->output_h * layer->output_w * all);
 }
 
 #endif /* HELIA_NN_SUPPORT_DEPTHWISE_S8_DSP_H */

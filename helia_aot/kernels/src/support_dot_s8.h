@@ -29,6 +29,22 @@ static inline int32_t helia_nn_dot_s8(const int8_t *values, int32_t offset, cons
         total = vaddvaq_s8(total, factors);
     }
     return sum + offset * total;
+#elif defined(HELIA_NN_DSP)
+    const uint32_t offsets = helia_nn_twice(offset);
+#pragma GCC unroll 2
+    for (int32_t i = count / 4; i > 0; i--)
+    {
+        const uint32_t bytes = helia_nn_load_word(values), factors = helia_nn_load_word(weights);
+        sum = helia_nn_smlad(helia_nn_even_bytes(offsets, bytes), helia_nn_even_bytes(0, factors), sum);
+        sum = helia_nn_smlad(helia_nn_odd_bytes(offsets, bytes), helia_nn_odd_bytes(0, factors), sum);
+        values += 4;
+        weights += 4;
+    }
+    for (int32_t i = count % 4; i > 0; i--)
+    {
+        sum += (*values++ + offset) * *weights++;
+    }
+    return sum;
 #else
     for (int32_t i = 0; i < count; i++)
     {

@@ -128,10 +128,17 @@ static inline __attribute__((always_inline)) void helia_nn_known_rows(bool wide,
     }
 }
 
-/* Outputs of any sums. */
+/* An output of any sum before the activation. */
+static HELIA_NN_COLD __attribute__((unused)) int8_t
+helia_nn_any_output(int32_t offset, int32_t sum, int32_t multiplier, int32_t shift)
+{
+    const int32_t scaled = helia_nn_requantize(sum, multiplier, shift);
+    return (int8_t)helia_nn_clamp(scaled + offset, INT8_MIN, INT8_MAX);
+}
+
+/* The outputs of two rows of any sums. */
 static HELIA_NN_COLD __attribute__((unused)) void helia_nn_any_rows(int32_t offset,
                                                                     const int32_t *sums,
-                                                                    int32_t rows,
                                                                     const int32_t *multiplier,
                                                                     const int32_t *shift,
                                                                     int32_t step,
@@ -141,11 +148,38 @@ static HELIA_NN_COLD __attribute__((unused)) void helia_nn_any_rows(int32_t offs
 {
     for (int32_t i = 0; i < count; i++)
     {
-        for (int32_t k = 0; k < rows; k++)
+        outputs[i] = helia_nn_any_output(offset, sums[2 * i], multiplier[i * step], shift[i * step]);
+        next[i] = helia_nn_any_output(offset, sums[2 * i + 1], multiplier[i * step], shift[i * step]);
+    }
+}
+
+/*
+ * `count` outputs of one row whose sums are looked at one by one, which costs less than a look at all constants of the layer for the
+ * sake of one row.
+ */
+static HELIA_NN_APART void helia_nn_checked_row(int32_t offset,
+                                                const int32_t *sums,
+                                                const int32_t *multiplier,
+                                                const int32_t *shift,
+                                                int32_t step,
+                                                int32_t count,
+                                                int8_t *outputs)
+{
+    const int32_t add = 1 + 2 * offset;
+    for (; count > 0; count--)
+    {
+        const int32_t sum = *sums++, factor = *multiplier, right = *shift;
+        int32_t doubled;
+        if (right < 0 && !__builtin_add_overflow(sum, sum, &doubled))
         {
-            const int32_t scaled = helia_nn_requantize(sums[rows * i + k], multiplier[i * step], shift[i * step]);
-            (k == 0 ? outputs : next)[i] = (int8_t)helia_nn_clamp(scaled + offset, INT8_MIN, INT8_MAX);
+            *outputs++ = (int8_t)__ssat(helia_nn_halved_shift(helia_nn_smmulr(doubled, factor), ~right, add) >> 1, 8);
         }
+        else
+        {
+            *outputs++ = helia_nn_any_output(offset, sum, factor, right);
+        }
+        multiplier += step;
+        shift += step;
     }
 }
 
@@ -176,9 +210,13 @@ static HELIA_NN_APART void helia_nn_outputs(const helia_nn_output_rule *rule,
     {
         helia_nn_known_rows(true, offset, sums, 2, multiplier, shift, 1, count, output, output + next);
     }
+    else if (rows == 1)
+    {
+        helia_nn_checked_row(offset, sums, multiplier, shift, step, count, output);
+    }
     else
     {
-        helia_nn_any_rows(offset, sums, rows, multiplier, shift, step, count, output, output + next);
+        helia_nn_any_rows(offset, sums, multiplier, shift, step, count, output, output + next);
     }
     helia_nn_activate(&rule->activation, output, count);
     if (rows == 2)
