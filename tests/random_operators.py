@@ -584,8 +584,8 @@ def selection(m: Maker, op_type: str) -> int:
 
 
 def clamp(m: Maker, op_type: str, x: int | None = None) -> int:
+    alike = x is not None or m.flag()  # TFLite Micro runs no network in which a clamp rescales
     x = m.given(m.shape()) if x is None else x
-    alike = op_type != "RELU" or m.flag()
     return m.op(op_type, [x], m.shape_of(x), m.like(x) if alike else m.quantization())
 
 
@@ -919,7 +919,8 @@ def reverse(m: Maker, op_type: str) -> int:
     first = m.between(0, rank - 1)
     axes = range(first, m.between(first, rank - 1) + 1)  # TFLite takes neighbours alone
     inputs = [x, m.numbers(list(axes))]
-    return m.op(op_type, inputs, m.shape_of(x), m.like(x), ("ReverseV2Options", {}))
+    fields = m.like(x) if m.is_real or m.flag() else m.quantization()
+    return m.op(op_type, inputs, m.shape_of(x), fields, ("ReverseV2Options", {}))
 
 
 def l2_normalization(m: Maker, op_type: str) -> int:

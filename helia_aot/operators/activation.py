@@ -38,8 +38,6 @@ from helia_aot.operators.spec import (
 _CLAMPS: Final = ("RELU", "RELU6", "RELU_N1_TO_1")
 _WITH_S16: Final = (*_CLAMPS, "LEAKY_RELU", "LOGISTIC", "TANH", "ABS")
 _LIMITS: Final = {
-    "RELU6": "input and output quantized alike",
-    "RELU_N1_TO_1": "input and output quantized alike",
     "LOGISTIC": "output scale 1/256 and zero point -128 (int8) or 1/32768 and 0 (int16)",
     "TANH": "output scale 1/128 (int8) or 1/32768 (int16), zero point 0",
     "NEG": "input and output quantized alike",
@@ -95,7 +93,7 @@ class Activation(Plain):
 
     def _quantization_problems(self, source: Tensor, output: Tensor) -> list[str]:
         _, output_q = _quantizations(source, output)
-        if self._kind in ("RELU6", "RELU_N1_TO_1", "NEG"):
+        if self._kind == "NEG":
             return checks.check_same_quantization(source, output)
         expected = _OUTPUT_SCALES.get((self._kind, output.dtype))
         return check_output_scale(output_q, *expected) if expected else []
@@ -113,6 +111,7 @@ class Activation(Plain):
     def _function(self, operator: Operator, source: Tensor, output: Tensor) -> Callable[[int], int]:
         source_q, output_q = _quantizations(source, output)
         if self._kind in _CLAMPS:
+            # TFLite Micro rescales for RELU only and keeps the numbers of the others, whatever the output's scale.
             low, high = _clamp_range(self._kind, output)
             rescale = tables.rescaled(source_q, output_q)
             return lambda value: max(low, min(high, rescale(value)))

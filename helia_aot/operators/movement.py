@@ -38,13 +38,16 @@ ANY_TYPE: Final = ("any",)
 _ALIKE: Final = "input and output quantized alike"
 
 
-def check_moved(source: Tensor | None, output: Tensor, role: str = "input") -> list[str]:
-    """Checks what every move needs: whole bytes, one type, one quantization."""
+def check_moved(
+    source: Tensor | None, output: Tensor, role: str = "input", *, alike: bool = True
+) -> list[str]:
+    """Checks what every move needs: whole bytes, one type and, for most, one quantization."""
     if source is None:
         return [f"{role} is absent"]
     if not source.dtype.is_numeric:
         return [f"{role} has type {source.dtype}, whose elements are no whole bytes"]
-    return checks.check_same_type(source, output) or checks.check_same_quantization(source, output)
+    reasons = checks.check_same_type(source, output)
+    return reasons or (checks.check_same_quantization(source, output) if alike else [])
 
 
 def numbers(tensor: Tensor) -> list[int]:
@@ -60,11 +63,13 @@ class Mover(Plain):
         counts: Allowed numbers of inputs.
         constants: Position and name of each input that must be a constant of whole numbers.
         data: Position of the input that is moved.
+        alike: Whether input and output must be quantized alike.
     """
 
     counts: tuple[int, ...] = (1,)
     constants: ClassVar[Mapping[int, str]] = {}
     data: int = 0
+    alike: bool = True
     limits: str = _ALIKE
 
     @property
@@ -82,7 +87,7 @@ class Mover(Plain):
             if position < len(inputs):
                 reasons += checks.check_integers(name, inputs[position])
         output = graph.tensor(operator.outputs[0])
-        reasons += check_moved(inputs[self.data], output)
+        reasons += check_moved(inputs[self.data], output, alike=self.alike)
         return reasons or self.shape_problems(graph, operator)
 
     def shape_problems(self, graph: Graph, operator: Operator) -> list[str]:
@@ -358,11 +363,15 @@ class Tile(Strided):
 
 
 class Reverse(Strided):
-    """The REVERSE_V2 family."""
+    """The REVERSE_V2 family.
+
+    The TFLite converter gives its output a scale of its own; TFLite moves the numbers as they are all the same.
+    """
 
     counts = (2,)
     constants: ClassVar[Mapping[int, str]] = {1: "axes"}
-    limits = f"the axes are a constant; {_ALIKE}"
+    alike = False
+    limits = "the axes are a constant; numbers are moved as they are, whatever the scales"
 
     def axes(self, graph: Graph, operator: Operator) -> tuple[list[Axis], int]:
         """Gives each dimension, the reversed ones from their ends."""
