@@ -489,9 +489,6 @@ def _other(
         own = own[-1:]
     elif form == "one":
         own = [1]
-    elif form == "some" and len(own) > 4:
-        first = m.between(1, len(own) - 1)  # more runs of dimensions are refused
-        own = [1] * first + own[first:]
     elif form == "some":
         own = [size if m.flag() else 1 for size in own]
     return m.values(own, limits, **q) if m.flag() else m.given(own, limits, **q)
