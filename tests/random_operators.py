@@ -117,8 +117,8 @@ class Case:
         if tensor.scale:
             scales = ", ".join(f"{scale:.6g}" for scale in tensor.scale[:3])
             text += f" scale {scales}{', ...' if len(tensor.scale) > 3 else ''} zero {tensor.zero_point[0]}"
-        if tensor.data is None:
-            return text
+        if tensor.data is None or tensor.dtype == "int4":
+            return text if tensor.data is None else f"{text} = constant"
         values = np.frombuffer(tensor.data, tensor.dtype)
         return f"{text} = {values.tolist() if values.size <= 8 else 'constant'}"
 
@@ -146,6 +146,13 @@ class Packed:
     values: np.ndarray
     scales: np.ndarray
     size: int
+
+
+def _packed(values: np.ndarray) -> bytes:
+    """Gives int4 numbers two to a byte, the first one in the low half."""
+    flat = values.astype(np.uint8).reshape(-1) & 15
+    pairs = np.append(flat, np.zeros(flat.size % 2, np.uint8)).reshape(-1, 2)
+    return bytes(pairs[:, 0] | pairs[:, 1] << 4)
 
 
 def merged(cases: Sequence[Case]) -> Case:
@@ -215,11 +222,10 @@ class Maker:
         model = deepcopy(self.model)
         scales = model.constant(packed.scales)
         plain = model.tensors[packed.tensor]
-        pairs = (packed.values.astype(np.uint8) & 15).reshape(-1, 2)
         model.tensors[packed.tensor] = replace(
             plain,
             dtype="int4",
-            data=(pairs[:, 0] | pairs[:, 1] << 4).tobytes(),
+            data=_packed(packed.values),
             blocks=(scales, packed.size),
         )
         data = model.build(inputs=self.inputs, outputs=outputs)
@@ -321,10 +327,19 @@ class Maker:
         fields = {k: v for k, v in q.items() if k != "dtype"}
         return self.model.constant(data, **fields)
 
-    def weights(self, shape: Sequence[int], channels: int, axis: int) -> int:
-        """Adds weights, integer ones quantized per tensor (axis -1) or per channel."""
+    def weights(
+        self, shape: Sequence[int], channels: int, axis: int, *, narrow: bool = False
+    ) -> int:
+        """Adds weights, integer ones quantized per tensor (axis -1) or per channel; narrow ones may be int4."""
         if self.is_real:
             return self.model.constant(self.rng.uniform(-1, 1, shape).astype(np.float32))
+        if narrow and self.dtype == "int8" and self.pick((False, False, True)):
+            data = self.rng.integers(-8, 8, shape).astype(np.int8)
+            scale = 0.05 if axis < 0 else self.rng.uniform(0.01, 0.1, channels)
+            tensor = self.model.constant(data, scale=scale, axis=max(axis, 0))
+            plain = self.model.tensors[tensor]
+            self.model.tensors[tensor] = replace(plain, dtype="int4", data=_packed(data))
+            return tensor
         data = self.rng.integers(-127, 128, shape).astype(np.int8)
         scale: Any = 0.004 if axis < 0 else self.rng.uniform(0.001, 0.01, channels)
         return self.model.constant(data, scale=scale, axis=max(axis, 0))
@@ -383,7 +398,7 @@ def convolution(m: Maker, op_type: str, x: int | None = None) -> int:
     n, h, w, c = m.shape_of(x)
     kernel, out, fields = _window(m, (h, w), dilated=True)
     channels = m.between(1, 20) * groups
-    filters = m.weights((channels, *kernel, c // groups), channels, m.pick((0, -1)))
+    filters = m.weights((channels, *kernel, c // groups), channels, m.pick((0, -1)), narrow=True)
     narrow = m.dtype == "int16" and m.flag()
     if m.dtype == "int16":
         fields["QuantizedBiasType"] = DTYPES["int32" if narrow else "int64"]
@@ -397,7 +412,7 @@ def depthwise(m: Maker, op_type: str, x: int | None = None) -> int:
     n, h, w, c = m.shape_of(x)
     kernel, out, fields = _window(m, (h, w), dilated=m.dtype != "int16")
     channels = c * m.between(1, 3)
-    filters = m.weights((1, *kernel, channels), channels, 3)
+    filters = m.weights((1, *kernel, channels), channels, 3, narrow=True)
     fields = {"DilationHFactor": 1, "DilationWFactor": 1, **fields}
     options = _fused(
         "DepthwiseConv2DOptions", m.pick(CLAMPS), DepthMultiplier=channels // c, **fields
@@ -416,7 +431,8 @@ def fully_connected(m: Maker, op_type: str, x: int | None = None) -> int:
     if m.dtype != "int16" and m.pick((False, False, True)):
         return _fully_connected_computed(m, op_type, x, channels)
     per_channel = m.is_quantized and m.flag()
-    filters = m.weights((channels, shape[-1]), channels, 0 if per_channel else -1)
+    axis = 0 if per_channel else -1  # TFLite Micro's int4 weights have one scale here
+    filters = m.weights((channels, shape[-1]), channels, axis, narrow=not per_channel)
     keeps = len(shape) > 2 and m.flag()
     narrow = m.dtype == "int16" and m.flag()
     kind = (
@@ -489,9 +505,6 @@ def _other(
         own = own[-1:]
     elif form == "one":
         own = [1]
-    elif form == "some" and len(own) > 4:
-        first = m.between(1, len(own) - 1)  # more runs of dimensions are refused
-        own = [1] * first + own[first:]
     elif form == "some":
         own = [size if m.flag() else 1 for size in own]
     return m.values(own, limits, **q) if m.flag() else m.given(own, limits, **q)

@@ -13,7 +13,7 @@ from helia_aot.operators.spec import Struct, dims, tensor_dims
 
 DIMENSIONS: Final = 4
 """Dimensions that the kernels walk."""
-BROADCAST: Final = "broadcasts up to 4 runs of dimensions"
+BROADCAST: Final = "broadcasts"
 
 
 def check_broadcast(inputs: Sequence[Tensor], output: Tensor) -> list[str]:

@@ -74,7 +74,8 @@ def _families(kind: FloatType) -> dict[str, OperatorFamily]:
         "RESIZE_BILINEAR": FloatResizeBilinear(kind),
         **{name: FloatElementary(kind, name) for name in FUNCTIONS},
         **{
-            name: FloatArithmetic(kind, name) for name in ("DIV", "FLOOR_DIV", "SQUARED_DIFFERENCE")
+            name: FloatArithmetic(kind, name)
+            for name in ("DIV", "FLOOR_DIV", "FLOOR_MOD", "SQUARED_DIFFERENCE")
         },
         **{
             name: FloatReduction(kind, name) for name in ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN")

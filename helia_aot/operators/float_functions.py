@@ -134,7 +134,7 @@ class FloatLeakyRelu(Plain):
 
 
 class FloatArithmetic(Plain):
-    """DIV, FLOOR_DIV and SQUARED_DIFFERENCE, same shapes or broadcast.
+    """DIV, FLOOR_DIV, FLOOR_MOD and SQUARED_DIFFERENCE, same shapes or broadcast.
 
     Args:
         kind: The type.

@@ -37,7 +37,7 @@ from helia_aot.operators.spec import (
     written_pointer,
 )
 
-_BIAS: Final = {DType.INT8: DType.INT32, DType.INT16: DType.INT64}
+_BIAS: Final = {DType.INT8: (DType.INT32,), DType.INT16: (DType.INT64, DType.INT16)}
 _SUFFIX: Final = {DType.INT8: "s8", DType.INT16: "s16"}
 
 
@@ -60,7 +60,8 @@ class TransposeConvolution(_TransposeConvolution):
     """The TRANSPOSE_CONV family over int8 or int16."""
 
     support = (
-        Support(("int8", "int16"), "constant int8 weights with zero point 0, bias int32 or int64"),
+        Support(("int8",), "constant int8 weights with zero point 0, int32 bias"),
+        Support(("int16",), "constant int8 weights with zero point 0, int64 bias (or int16)"),
     )
 
     def problems(self, graph: Graph, operator: Operator) -> list[str]:
@@ -79,7 +80,7 @@ class TransposeConvolution(_TransposeConvolution):
             return reasons
         channels = weights.shape[0]
         reasons += checks.check_filter(weights, axis=0, channels=channels)
-        reasons += checks.check_bias(bias, channels, (_BIAS[output.dtype],))
+        reasons += checks.check_bias(bias, channels, _BIAS[output.dtype])
         return reasons + _shape_problems(operator, weights, source, output)
 
     def lower(
@@ -116,9 +117,11 @@ class TransposeConvolution(_TransposeConvolution):
             start_argument = Argument("weight_sums", TensorPointer(start.id, "const int32_t *"))
             starts: tuple[Constant, ...] = (start,)
         else:
-            bias_id = bias.id if bias else None
-            start_argument = Argument("bias_data", TensorPointer(bias_id, "const int64_t *"))
             starts = constants_of(bias)
+            if bias is not None and bias.data is not None and bias.dtype is DType.INT16:
+                starts = (Constant(f"{name}_bias", bias.data.astype(np.int64)),)
+            bias_id = starts[0].id if starts else None
+            start_argument = Argument("bias_data", TensorPointer(bias_id, "const int64_t *"))
         arguments = (
             Argument("ctx", buffer(f"{name}_scratch", scratch)),
             Argument("conv_params", params),

@@ -64,6 +64,10 @@ DECLARATIONS: Final = (
     TransformDeclaration(
         "fuse_activations", "RELU, RELU6 and RELU_N1_TO_1 become the clamp of the layer before."
     ),
+    TransformDeclaration(
+        "expand_broadcasts",
+        "Inputs that broadcast along more than 4 runs of dimensions are repeated by a BROADCAST_TO.",
+    ),
 )
 """All transforms, in order."""
 

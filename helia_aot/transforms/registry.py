@@ -10,6 +10,7 @@ from helia_aot.config.convert import ANY, TransformRule
 from helia_aot.ir.graph import Graph
 from helia_aot.transforms.declarations import DECLARATIONS, NEEDED
 from helia_aot.transforms.depthwise_to_convolution import depthwise_to_convolution
+from helia_aot.transforms.expand_broadcasts import expand_broadcasts
 from helia_aot.transforms.float_weights import float_weights
 from helia_aot.transforms.fold_constants import fold_constants
 from helia_aot.transforms.fold_dequantize import fold_dequantize
@@ -35,6 +36,7 @@ _CODE: Final = (
     fuse_padding,
     depthwise_to_convolution,
     fuse_activations,
+    expand_broadcasts,
 )
 
 TRANSFORMS: Final[Mapping[str, Callable[[Graph], Graph]]] = {

@@ -143,7 +143,7 @@ REFUSED = {
     "exponential of int16": ("EXP", [WORDS, WORDS], "output has type int16; supported: int8, float32, float16"),
     "quotient of int16": ("DIV", [WORDS, WORDS, WORDS], "output has type int16; supported: int8, int32"),
     "logarithm of the softmax": ("LOG_SOFTMAX", [BYTES, BYTES], "supported: 1/16 and 127"),
-    "remainder of floats": ("FLOOR_MOD", [{"dtype": "float32"}] * 3, "output has type float32; supported: int32"),
+    "remainder of int64": ("FLOOR_MOD", [{"dtype": "int64"}] * 3, "output has type int64; supported: int32, float32"),
 }  # fmt: skip
 """Operators and types that are refused: tensors, and a part of the reason."""
 

@@ -70,6 +70,15 @@ def exact_cases(suffix: str):
             expected = (stand & orders) != 0
             params = [*first, *second, *size, orders]
             yield Case(f"helia_nn_compare_{suffix}", params, [a, b], expected.size), expected
+    ends = (3e-38, 3e38) if suffix == "f32" else (1e-4, 6e4)
+    a, b = (np.geomspace(*end, 40).astype(dtype) for end in (ends, ends[::-1]))
+    for one, two in ((a, a[:1]), (a[::-1], b), (-a, b), (a, -b), (-a, -a[3:4])):
+        # Of two signs the rest is the difference to the divisor, which rounds.
+        expected = np.mod(one, two)
+        sizes = [1, 1, 1, one.size, 1, 1, 1, two.size, 1, 1, 1, one.size]
+        params = [*sizes, 5, *bits(*limits_of(suffix, "none"))]
+        entry = f"helia_nn_arithmetic_{suffix}"
+        yield Case(entry, params, [one, two], expected.nbytes), expected + dtype(0)
     few = rng.integers(-3, 3, (2, 3, 4, 5)).astype(dtype)
     for axis, (largest, function) in itertools.product(range(4), ((1, np.argmax), (0, np.argmin))):
         expected = function(few, axis=axis).astype(np.int32)
@@ -116,7 +125,8 @@ def close_cases(suffix: str):
         size = np.broadcast_shapes(first, second)
         for activation in ("none", "relu6"):
             limits = limits_of(suffix, activation)
-            for operation, result in ((3, a / b), (4, np.floor(a / b)), (8, (a - b) * (a - b))):
+            results = ((3, a / b), (4, np.floor(a / b)), (5, np.mod(a, b)), (8, (a - b) * (a - b)))
+            for operation, result in results:
                 params = [*first, *second, *size, operation, *bits(*limits)]
                 expected = np.clip(result.astype(np.float64), *limits)
                 yield Case(f"helia_nn_arithmetic_{suffix}", params, [a, b], result.nbytes), expected

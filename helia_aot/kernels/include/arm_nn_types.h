@@ -162,7 +162,7 @@ typedef enum
     HELIA_NN_MUL = 2,
     HELIA_NN_DIV = 3,       /**< Integers: towards zero. */
     HELIA_NN_FLOOR_DIV = 4, /**< Towards minus infinity. */
-    HELIA_NN_FLOOR_MOD = 5, /**< The rest of the floor division; integers only. */
+    HELIA_NN_FLOOR_MOD = 5, /**< The rest of the floor division. */
     HELIA_NN_MAXIMUM = 6,
     HELIA_NN_MINIMUM = 7,
     HELIA_NN_SQUARED_DIFFERENCE = 8

@@ -215,7 +215,7 @@ arm_cmsis_nn_status helia_nn_map_f32(const float32_t *input, const int32_t funct
 arm_cmsis_nn_status helia_nn_elementary_f32(const float32_t *input, const int32_t function, float32_t *output, const int32_t size);
 
 /**
- * Division, floor division or squared difference of two tensors of up to four dimensions, each broadcast to the output.
+ * Division, floor division, its rest or squared difference of two tensors of up to four dimensions, each broadcast to the output.
  *
  * @param operation Of helia_nn_operation. Division by zero gives an infinity or no number, limited to [low, high].
  */
