@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "../include/arm_nnfunctions.h"
-#include "support_mve_s16.h"
-#include "support_requantize_s64.h"
+#include "support_fully_connected_s16.h"
 
 /* The taps of a window that are inside the input along one axis: from `first` on, `count` of them. */
 typedef struct
@@ -70,7 +69,11 @@ static int16_t output_of(
     return (int16_t)helia_nn_clamp(scaled, params->activation.min, params->activation.max);
 }
 
+#if defined(HELIA_NN_MVE) || defined(HELIA_NN_DSP)
+
 #if defined(HELIA_NN_MVE)
+
+#define MOST_DEPTH HELIA_NN_MOST_PRODUCTS
 
 static void copy_or_zero(int16_t *target, const int16_t *source, int32_t count)
 {
@@ -80,6 +83,25 @@ static void copy_or_zero(int16_t *target, const int16_t *source, int32_t count)
         vstrhq_p_s16(target + i, source != NULL ? vldrhq_z_s16(source + i, valid) : vdupq_n_s16(0), valid);
     }
 }
+
+#else
+
+/* Numbers of a window on the stack, at most. */
+#define MOST_DEPTH 1024
+
+static void copy_or_zero(int16_t *target, const int16_t *source, int32_t count)
+{
+    if (source != NULL)
+    {
+        memcpy(target, source, (size_t)count * sizeof *target);
+    }
+    else
+    {
+        memset(target, 0, (size_t)count * sizeof *target);
+    }
+}
+
+#endif
 
 /* Gathers one window; what is outside the input is 0. */
 static void gather_window(const cmsis_nn_conv_params *params,
@@ -127,11 +149,12 @@ static bool convolve_windows(const cmsis_nn_conv_params *params,
 {
     const int32_t depth = filter_dims->h * filter_dims->w * filter_dims->c;
     const bool narrow_bias = bias != NULL && bias->is_int32_bias;
-    if (filter_dims->c != input_dims->c || narrow_bias || depth > HELIA_NN_MOST_PRODUCTS)
+    if (filter_dims->c != input_dims->c || narrow_bias || depth > MOST_DEPTH)
     {
         return false;
     }
-    int16_t window[HELIA_NN_MOST_PRODUCTS];
+    int16_t window[MOST_DEPTH];
+#if defined(HELIA_NN_MVE)
     helia_nn_output_s16 stage = {.multiplier = quant->multiplier,
                                  .shift = quant->shift,
                                  .step = 1,
@@ -139,6 +162,7 @@ static bool convolve_windows(const cmsis_nn_conv_params *params,
                                  .activation = params->activation,
                                  .narrow = false};
     stage.narrow = helia_nn_narrow_s16(&stage, output_dims->c, depth);
+#endif
     const bool pointwise = depth == input_dims->c && params->padding.w == 0 && params->padding.h == 0;
     for (int32_t n = 0; n < output_dims->n; n++)
     {
@@ -154,7 +178,20 @@ static bool convolve_windows(const cmsis_nn_conv_params *params,
                     gather_window(params, input_dims, input, filter_dims, top, left, window);
                     row = window;
                 }
+#if defined(HELIA_NN_MVE)
                 helia_nn_row_s16(&stage, row, filter, depth, output_dims->c, output);
+#else
+                helia_nn_fully_connected_row_s16(&params->activation,
+                                                 quant->multiplier,
+                                                 quant->shift,
+                                                 1,
+                                                 row,
+                                                 depth,
+                                                 filter,
+                                                 bias != NULL ? bias->data : NULL,
+                                                 output_dims->c,
+                                                 output);
+#endif
             }
         }
         input += input_dims->h * input_dims->w * input_dims->c;
