@@ -248,6 +248,15 @@ static void split_row(const int16_t *from, int32_t depth, uint32_t *to)
     }
 }
 
+void helia_nn_narrow_sums_s16_s8(
+    const int16_t *values, const int8_t *weights, int32_t channels, int32_t depth, const int32_t *start, int32_t *sums)
+{
+    uint32_t block[HELIA_NN_NARROW_DEPTH / 2];
+    const uint32_t *const wide[2] = {block, NULL};
+    split_row(values, depth, block);
+    sums_of_chunk(wide, 1, weights, depth, channels, depth, start, sums);
+}
+
 void helia_nn_sums_s16_s8(const int16_t *values, const int8_t *weights, int32_t channels, int32_t depth, int64_t *sums)
 {
     /* A block has 2^8 products of 2^22 at most, which fit into 32 bits. */
