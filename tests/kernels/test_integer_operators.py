@@ -534,6 +534,50 @@ def narrow_layers_s16():
         yield Case("arm_depthwise_conv_s16", params, tensors, expected.nbytes), expected
 
 
+def windows_s16():
+    """Windows beside and outside the input, dilation, strides, blocks of channels with a rest, several outputs of an input."""
+    rng = np.random.default_rng(11)
+    plans = [
+        # size, channels, multiplier, kernel, stride, padding, dilation, output
+        ((2, 5, 6), 7, 1, (3, 3), (1, 1), (1, 1), (1, 1), (5, 6)),
+        ((1, 7, 6), 66, 1, (3, 2), (2, 3), (1, 0), (1, 1), (4, 2)),
+        ((1, 2, 3), 4, 1, (2, 2), (1, 1), (4, 4), (2, 1), (9, 10)),
+        ((2, 6, 1), 3, 1, (4, 1), (1, 1), (0, 0), (1, 1), (3, 1)),
+        ((1, 9, 8), 1, 8, (5, 4), (2, 2), (2, 1), (1, 1), (5, 4)),
+        ((1, 4, 5), 3, 4, (3, 3), (1, 1), (2, 2), (1, 2), (6, 5)),
+        ((1, 4, 4), 2, 3, (2, 3), (1, 1), (0, 1), (1, 1), (3, 4)),
+        ((1, 17, 17), 5, 1, (17, 16), (1, 1), (0, 0), (1, 1), (1, 2)),
+    ]
+    for number, (size, cin, multiple, kernel, stride, padding, dilation, output) in enumerate(
+        plans
+    ):
+        x = numbers(rng, (*size, cin), np.int16)
+        channels = cin * multiple
+        multiplier = rng.integers(1 << 30, 2**31 - 1, channels).astype(np.int32)
+        shift = rng.integers(-22, -6 if number % 2 else 1, channels).astype(np.int32)
+        for limit in (2**20, 2**34):
+            bias = rng.integers(-limit, limit, channels)
+            made = {"multiplier": multiplier, "shift": shift, "activation": (-30000, 32767)}
+            window = {"stride": stride, "padding": padding, "dilation": dilation, "output": output}
+            filters = rng.integers(-128, 128, (1, *kernel, channels)).astype(np.int8)
+            extents = [*x.shape, *filters.shape, size[0], *output, channels]
+            params = [*extents, 0, 0, *stride[::-1], *padding[::-1], *dilation[::-1], -30000, 32767]
+            tensors = [x, filters, bias, None, multiplier, shift]
+            expected = oracle.convolve_s16(
+                x, filters[0].transpose(2, 0, 1)[..., None], bias, **window, **made
+            )
+            case = Case("arm_depthwise_conv_s16", [*params, multiple], tensors, expected.nbytes)
+            yield case, expected
+            filters = rng.integers(-128, 128, (channels, *kernel, cin)).astype(np.int8)
+            extents = [*x.shape, *filters.shape, size[0], *output, channels]
+            tensors = [x, filters, bias, None, multiplier, shift]
+            expected = oracle.convolve_s16(x, filters, bias, **window, **made)
+            yield (
+                Case("arm_convolve_s16", [*extents, *params[12:], 0], tensors, expected.nbytes),
+                expected,
+            )
+
+
 def transposed():
     rng = np.random.default_rng(9)
     plans = [
@@ -630,6 +674,7 @@ GROUPS = (
     reductions,
     layers_s16,
     narrow_layers_s16,
+    windows_s16,
     transposed,
     svdfs,
 )

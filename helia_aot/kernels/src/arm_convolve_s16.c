@@ -2,8 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "../include/arm_nnfunctions.h"
-#include "support_mve_s16.h"
-#include "support_requantize_s64.h"
+#include "support_fully_connected_s16.h"
+
+#if defined(HELIA_NN_DSP)
+#include "support_output_s16_dsp.h"
+#endif
 
 /* The taps of a window that are inside the input along one axis: from `first` on, `count` of them. */
 typedef struct
@@ -70,7 +73,11 @@ static int16_t output_of(
     return (int16_t)helia_nn_clamp(scaled, params->activation.min, params->activation.max);
 }
 
+#if defined(HELIA_NN_MVE) || defined(HELIA_NN_DSP)
+
 #if defined(HELIA_NN_MVE)
+
+#define MOST_DEPTH HELIA_NN_MOST_PRODUCTS
 
 static void copy_or_zero(int16_t *target, const int16_t *source, int32_t count)
 {
@@ -80,6 +87,25 @@ static void copy_or_zero(int16_t *target, const int16_t *source, int32_t count)
         vstrhq_p_s16(target + i, source != NULL ? vldrhq_z_s16(source + i, valid) : vdupq_n_s16(0), valid);
     }
 }
+
+#else
+
+/* Numbers of a window on the stack, at most. */
+#define MOST_DEPTH 1024
+
+static void copy_or_zero(int16_t *target, const int16_t *source, int32_t count)
+{
+    if (source != NULL)
+    {
+        memcpy(target, source, (size_t)count * sizeof *target);
+    }
+    else
+    {
+        memset(target, 0, (size_t)count * sizeof *target);
+    }
+}
+
+#endif
 
 /* Gathers one window; what is outside the input is 0. */
 static void gather_window(const cmsis_nn_conv_params *params,
@@ -114,6 +140,76 @@ static void gather_window(const cmsis_nn_conv_params *params,
     }
 }
 
+#if defined(HELIA_NN_DSP)
+
+_Static_assert(HELIA_NN_PREPARED_PRODUCTS <= HELIA_NN_NARROW_DEPTH && HELIA_NN_PREPARED_CHANNELS <= HELIA_NN_CHUNK,
+               "rules of helia_nn_narrow_sums_s16_s8()");
+
+/* The layer where its windows are short: block by block of channels, whose constants are prepared. */
+static void convolve_short_windows(const cmsis_nn_conv_params *params,
+                                   const cmsis_nn_per_channel_quant_params *quant,
+                                   const cmsis_nn_dims *input_dims,
+                                   const int16_t *input,
+                                   const cmsis_nn_dims *filter_dims,
+                                   const int8_t *filter,
+                                   const int64_t *bias,
+                                   const cmsis_nn_dims *output_dims,
+                                   int16_t *output)
+{
+    const int32_t depth = filter_dims->h * filter_dims->w * filter_dims->c, channels = output_dims->c;
+    const bool pointwise = depth == input_dims->c && params->padding.w == 0 && params->padding.h == 0;
+    for (int32_t first = 0; first < channels; first += HELIA_NN_PREPARED_CHANNELS)
+    {
+        const int32_t now = helia_nn_min(channels - first, HELIA_NN_PREPARED_CHANNELS);
+        const int8_t *const weights = filter + first * depth;
+        helia_nn_prepared_s16 prepared = {.quick = true};
+        int16_t window[HELIA_NN_PREPARED_PRODUCTS];
+        int32_t sums[HELIA_NN_PREPARED_CHANNELS];
+        int16_t *to = output + first;
+        for (int32_t i = 0; i < now; i++)
+        {
+            const int64_t start = bias != NULL ? bias[first + i] : 0;
+            helia_nn_prepare_s16(&prepared, i, start, quant->multiplier[first + i], quant->shift[first + i]);
+        }
+        for (int32_t position = 0; position < output_dims->n * output_dims->h * output_dims->w; position++, to += channels)
+        {
+            const int32_t row = position / output_dims->w, n = row / output_dims->h;
+            const int32_t top = (row - n * output_dims->h) * params->stride.h - params->padding.h;
+            const int32_t left = (position - row * output_dims->w) * params->stride.w - params->padding.w;
+            const int16_t *const image = input + n * input_dims->h * input_dims->w * input_dims->c;
+            const int16_t *values = window;
+            if (pointwise)
+            {
+                values = image + (top * input_dims->w + left) * input_dims->c;
+            }
+            else
+            {
+                gather_window(params, input_dims, image, filter_dims, top, left, window);
+            }
+            if (prepared.quick)
+            {
+                helia_nn_narrow_sums_s16_s8(values, weights, now, depth, prepared.start, sums);
+                helia_nn_prepared_outputs_s16(&prepared, 0, now, sums, &params->activation, to);
+            }
+            else
+            {
+                helia_nn_fully_connected_row_s16(&params->activation,
+                                                 quant->multiplier + first,
+                                                 quant->shift + first,
+                                                 1,
+                                                 values,
+                                                 depth,
+                                                 weights,
+                                                 bias != NULL ? bias + first : NULL,
+                                                 now,
+                                                 to);
+            }
+        }
+    }
+}
+
+#endif
+
 /* Whether the whole layer was done: ungrouped, an int64 bias or none, and a window that fits on the stack. */
 static bool convolve_windows(const cmsis_nn_conv_params *params,
                              const cmsis_nn_per_channel_quant_params *quant,
@@ -127,11 +223,27 @@ static bool convolve_windows(const cmsis_nn_conv_params *params,
 {
     const int32_t depth = filter_dims->h * filter_dims->w * filter_dims->c;
     const bool narrow_bias = bias != NULL && bias->is_int32_bias;
-    if (filter_dims->c != input_dims->c || narrow_bias || depth > HELIA_NN_MOST_PRODUCTS)
+    if (filter_dims->c != input_dims->c || narrow_bias || depth > MOST_DEPTH)
     {
         return false;
     }
-    int16_t window[HELIA_NN_MOST_PRODUCTS];
+#if defined(HELIA_NN_DSP)
+    if (depth <= HELIA_NN_PREPARED_PRODUCTS)
+    {
+        convolve_short_windows(params,
+                               quant,
+                               input_dims,
+                               input,
+                               filter_dims,
+                               filter,
+                               bias != NULL ? bias->data : NULL,
+                               output_dims,
+                               output);
+        return true;
+    }
+#endif
+    int16_t window[MOST_DEPTH];
+#if defined(HELIA_NN_MVE)
     helia_nn_output_s16 stage = {.multiplier = quant->multiplier,
                                  .shift = quant->shift,
                                  .step = 1,
@@ -139,6 +251,7 @@ static bool convolve_windows(const cmsis_nn_conv_params *params,
                                  .activation = params->activation,
                                  .narrow = false};
     stage.narrow = helia_nn_narrow_s16(&stage, output_dims->c, depth);
+#endif
     const bool pointwise = depth == input_dims->c && params->padding.w == 0 && params->padding.h == 0;
     for (int32_t n = 0; n < output_dims->n; n++)
     {
@@ -154,7 +267,20 @@ static bool convolve_windows(const cmsis_nn_conv_params *params,
                     gather_window(params, input_dims, input, filter_dims, top, left, window);
                     row = window;
                 }
+#if defined(HELIA_NN_MVE)
                 helia_nn_row_s16(&stage, row, filter, depth, output_dims->c, output);
+#else
+                helia_nn_fully_connected_row_s16(&params->activation,
+                                                 quant->multiplier,
+                                                 quant->shift,
+                                                 1,
+                                                 row,
+                                                 depth,
+                                                 filter,
+                                                 bias != NULL ? bias->data : NULL,
+                                                 output_dims->c,
+                                                 output);
+#endif
             }
         }
         input += input_dims->h * input_dims->w * input_dims->c;

@@ -5,6 +5,10 @@
 #include "support_mve_s16.h"
 #include "support_requantize_s64.h"
 
+#if defined(HELIA_NN_DSP)
+#include "support_output_s16_dsp.h"
+#endif
+
 #if defined(HELIA_NN_MVE) || defined(HELIA_NN_DSP)
 
 /* The taps of one window that are inside the input, as a rectangle. */
@@ -153,20 +157,8 @@ static int16_t output_of(const cmsis_nn_dw_conv_params *params,
 
 #if defined(HELIA_NN_DSP)
 
-/* Taps whose products of 2^22 add up in 32 bits. */
-#define MOST_TAPS 256
-
 /* Groups of four channels that are prepared at a time. */
-#define MOST_GROUPS 16
-
-/* What makes outputs of the sums of some groups. */
-typedef struct
-{
-    int32_t start[4 * MOST_GROUPS];
-    int32_t factor[4 * MOST_GROUPS]; /* Of the high word of a product, */
-    int32_t shift[4 * MOST_GROUPS];  /* which is shifted to the right by so much and, with rounding, by one. */
-    bool quick;                      /* Otherwise starts are 0, and the others are not used. */
-} prepared_groups;
+#define MOST_GROUPS (HELIA_NN_PREPARED_CHANNELS / 4)
 
 /* The first channel of a group; the last group may share channels with the one before. */
 static inline int32_t channel_of(int32_t group, int32_t channels)
@@ -174,32 +166,20 @@ static inline int32_t channel_of(int32_t group, int32_t channels)
     return helia_nn_min(4 * group, channels - 4);
 }
 
-/*
- * Prepares `groups` groups from `first` on. Dividing a product by 2^n, with n 33 at most, is dividing its 2^(33 - n) fold by 2^33; and
- * what is lost with the lower word of a product does not matter to a rounding of halves up.
- */
+/* Prepares `groups` groups from `first` on. */
 static void prepare_groups(const cmsis_nn_per_channel_quant_params *quant,
                            const int64_t *bias,
                            int32_t first,
                            int32_t groups,
                            int32_t channels,
-                           prepared_groups *prepared)
+                           helia_nn_prepared_s16 *prepared)
 {
     prepared->quick = true;
     for (int32_t i = 0; i < 4 * groups; i++)
     {
         const int32_t channel = channel_of(first + i / 4, channels) + i % 4;
         const int64_t start = bias != NULL ? bias[channel] : 0;
-        const int32_t right = 15 - quant->shift[channel], reduced = helia_nn_reduced_multiplier(quant->multiplier[channel]);
-        const bool quick = start < 1 << 30 && start > -(1 << 30) && right >= 17;
-        prepared->quick = prepared->quick && quick;
-        prepared->start[i] = (int32_t)start;
-        prepared->factor[i] = quick ? reduced * (1 << helia_nn_max(33 - right, 0)) : 0;
-        prepared->shift[i] = helia_nn_max(right - 33, 0);
-    }
-    if (!prepared->quick)
-    {
-        memset(prepared->start, 0, sizeof prepared->start);
+        helia_nn_prepare_s16(prepared, i, start, quant->multiplier[channel], quant->shift[channel]);
     }
 }
 
@@ -238,19 +218,21 @@ static inline __attribute__((always_inline)) void add_taps(
 static __attribute__((noinline)) void groups_of_pixel(const cmsis_nn_dw_conv_params *params,
                                            const cmsis_nn_per_channel_quant_params *quant,
                                            const int64_t *bias,
-                                           const prepared_groups *prepared,
+                                           const helia_nn_prepared_s16 *prepared,
                                            const window_taps *taps,
                                            int32_t first,
                                            int32_t groups,
                                            int32_t channels,
                                            int16_t *output)
 {
-    const int32_t low = params->activation.min, high = params->activation.max;
     for (int32_t g = 0; g < groups; g++)
     {
         const int32_t channel = channel_of(first + g, channels);
-        int32_t sums[4];
-        memcpy(sums, prepared->start + 4 * g, sizeof sums);
+        int32_t sums[4] = {0};
+        if (prepared->quick)
+        {
+            memcpy(sums, prepared->start + 4 * g, sizeof sums);
+        }
         if (params->ch_mult == 1)
         {
             add_taps(false, taps, taps->x + channel, taps->weights + channel, channels, sums);
@@ -259,18 +241,14 @@ static __attribute__((noinline)) void groups_of_pixel(const cmsis_nn_dw_conv_par
         {
             add_taps(true, taps, taps->x + channel / params->ch_mult, taps->weights + channel, channels, sums);
         }
+        if (prepared->quick)
+        {
+            helia_nn_prepared_outputs_s16(prepared, 4 * g, 4, sums, &params->activation, output + channel);
+            continue;
+        }
         for (int32_t i = 0; i < 4; i++)
         {
-            if (prepared->quick)
-            {
-                const int32_t word = (int32_t)(((int64_t)sums[i] * prepared->factor[4 * g + i]) >> 32);
-                const int32_t scaled = ((word >> prepared->shift[4 * g + i]) + 1) >> 1;
-                output[channel + i] = (int16_t)helia_nn_clamp(scaled, low, high);
-            }
-            else
-            {
-                output[channel + i] = output_of(params, quant, bias, sums[i], channel + i);
-            }
+            output[channel + i] = output_of(params, quant, bias, sums[i], channel + i);
         }
     }
 }
@@ -288,14 +266,14 @@ static bool convolve_fours(const cmsis_nn_dw_conv_params *params,
 {
     const int32_t channels = output_dims->c, inputs = input_dims->c;
     const cmsis_nn_tile dilation = params->dilation;
-    if ((params->ch_mult != 1 && params->ch_mult % 4 != 0) || channels < 4 || filter_dims->h * filter_dims->w > MOST_TAPS)
+    if ((params->ch_mult != 1 && params->ch_mult % 4 != 0) || channels < 4 || filter_dims->h * filter_dims->w > HELIA_NN_PREPARED_PRODUCTS)
     {
         return false;
     }
     for (int32_t first = 0; first < (channels + 3) / 4; first += MOST_GROUPS)
     {
         const int32_t groups = helia_nn_min((channels + 3) / 4 - first, MOST_GROUPS);
-        prepared_groups prepared;
+        helia_nn_prepared_s16 prepared;
         window_taps taps = {.x_step = dilation.w * inputs};
         int16_t *to = output;
         prepare_groups(quant, bias, first, groups, channels, &prepared);

@@ -294,52 +294,67 @@ static inline int32_t end_tap(int32_t start, int32_t step, int32_t taps, int32_t
 }
 
 /*
+ * Writes the weights of a group, `step` bytes apart and `lanes` of them for each tap; gives the sums of their even and of their odd
+ * pairs. Less than 256 weights of a channel add up to 16 bits.
+ */
+static inline __attribute__((always_inline)) void
+fill_weights(const int8_t *weights, int32_t step, int32_t taps, int32_t lanes, int32_t *to, uint32_t sums[2])
+{
+    uint32_t even = 0, odd = 0;
+#pragma GCC unroll 3
+    for (; taps > 0; taps--)
+    {
+        uint32_t bytes = 0;
+        memcpy(&bytes, weights, (size_t)lanes);
+        to[0] = (int32_t)helia_nn_even_bytes(0, bytes);
+        to[1] = (int32_t)helia_nn_odd_bytes(0, bytes);
+        even = helia_nn_even_bytes(even, bytes);
+        odd = helia_nn_odd_bytes(odd, bytes);
+        weights += step;
+        to += 2;
+    }
+    sums[0] = even;
+    sums[1] = odd;
+}
+
+/*
  * Fills the groups of `count` output channels from `first` on; the last group may have lanes without a channel. The taps hold the input
  * offset and are left out where they are outside the input, so that folded sums, which have the offset for all of them, lose it.
  * Gives whether outputs need no look at their sums.
  */
-static bool fill_table(const helia_nn_depthwise_layer *layer, int32_t first, int32_t count, int32_t *table)
+static HELIA_NN_APART bool fill_table(const helia_nn_depthwise_layer *layer, int32_t first, int32_t count, int32_t *table)
 {
     const int32_t *const from = layer->sums != NULL ? layer->sums : layer->bias;
     const int32_t taps = layer->filter_h * layer->filter_w, all = layer->channels * layer->ch_mult;
     const int32_t folded = layer->sums != NULL ? layer->input_offset : 0;
-    const int32_t most = group_lanes(layer);
+    const int32_t most = group_lanes(layer), quant = START_WORDS + 2 * taps;
     bool quick = true;
-    for (; count > 0; count -= most, first += most)
+    for (; count > 0; count -= most, first += most, table += quant + QUANT_WORDS)
     {
         const int32_t lanes = helia_nn_min(count, most);
-        const int8_t *weights = layer->filter + first;
-        int32_t *const start = table;
-        /* Less than 256 weights of a channel add up to 16 bits. */
-        uint32_t even = 0, odd = 0;
-        table += START_WORDS;
-        for (int32_t tap = taps; tap > 0; tap--, weights += all)
+        uint32_t pairs[2];
+        if (lanes == 4)
         {
-            uint32_t bytes = 0;
-            if (lanes == 4)
-            {
-                bytes = helia_nn_load_word(weights);
-            }
-            else
-            {
-                memcpy(&bytes, weights, (size_t)lanes);
-            }
-            *table++ = (int32_t)helia_nn_even_bytes(0, bytes);
-            *table++ = (int32_t)helia_nn_odd_bytes(0, bytes);
-            even = helia_nn_even_bytes(even, bytes);
-            odd = helia_nn_odd_bytes(odd, bytes);
+            fill_weights(layer->filter + first, all, taps, 4, table + START_WORDS, pairs);
         }
-        const int32_t sums[4] = {(int16_t)even, (int16_t)odd, (int16_t)(even >> 16), (int16_t)(odd >> 16)};
-        for (int32_t i = 0; i < 4; i++)
+        else
         {
-            const bool used = i < lanes;
-            const int32_t multiplier = used ? layer->multiplier[first + i] : 0;
-            const int32_t shift = used ? layer->shift[first + i] : -2;
-            const int32_t given = from != NULL && used ? from[first + i] : 0;
-            start[i] = (int32_t)((uint32_t)given - (uint32_t)(folded * sums[i]));
-            *table++ = multiplier;
-            *table++ = helia_nn_shift_power(helia_nn_min(shift, -2));
-            quick = quick && start[i] < 1 << 29 && start[i] > -(1 << 29) && multiplier >= 0 && shift <= -2;
+            fill_weights(layer->filter + first, all, taps, lanes, table + START_WORDS, pairs);
+        }
+        for (int32_t i = 0; i < lanes; i++)
+        {
+            const int32_t sum = (int16_t)(pairs[i & 1] >> (8 * (i & 2)));
+            const int32_t multiplier = layer->multiplier[first + i], shift = layer->shift[first + i];
+            const int32_t given = from != NULL ? from[first + i] : 0;
+            const int32_t start = (int32_t)((uint32_t)given - (uint32_t)(folded * sum));
+            quick = quick && start < 1 << 29 && start > -(1 << 29) && multiplier >= 0 && shift <= -2;
+            table[i] = start;
+            table[quant + 2 * i] = multiplier;
+            table[quant + 2 * i + 1] = helia_nn_shift_power(helia_nn_min(shift, -2));
+        }
+        for (int32_t i = lanes; i < 4; i++)
+        {
+            table[i] = table[quant + 2 * i] = table[quant + 2 * i + 1] = 0;
         }
     }
     return quick;

@@ -69,7 +69,7 @@ static void sums_of_chunk(const uint32_t *const wide[2],
     }
     else if (whole > 0)
     {
-        sums_of_row(wide[0], weights, stride, whole, words, first, sums);
+        sums_of_row(wide[0], weights, stride, whole, words, 0, first, sums);
     }
     if ((depth & 3) != 0)
     {
@@ -85,12 +85,18 @@ static void sums_of_chunk(const uint32_t *const wide[2],
     }
 }
 
-/* Sets the sums of a row of bytes with a chunk of channels. `start` is NULL for zeros. */
-static inline void sums_of_one_row(
-    const int8_t *row, const int8_t *weights, int32_t channels, int32_t depth, const int32_t *start, int32_t *sums)
+/* Sets the sums of a row of bytes, with `offset` added to each, and a chunk of channels. `start` is NULL for zeros. */
+static inline void sums_of_one_row(const int8_t *row,
+                                   int32_t offset,
+                                   const int8_t *weights,
+                                   int32_t channels,
+                                   int32_t depth,
+                                   const int32_t *start,
+                                   int32_t *sums)
 {
     const int32_t *const first = start != NULL ? start : helia_nn_no_start;
     const int32_t words = depth >> 2, few = channels & 3, whole = channels - few;
+    const uint32_t offsets = helia_nn_twice(offset);
     if (words == 0)
     {
         memcpy(sums, first, (size_t)channels * sizeof *sums);
@@ -99,42 +105,43 @@ static inline void sums_of_one_row(
     {
         if (whole > 0)
         {
-            sums_of_bytes(row, weights, depth, whole, words, first, sums);
+            sums_of_bytes(row, weights, depth, whole, words, offsets, first, sums);
         }
         if (few > 0)
         {
             (few == 1 ? sums_of_1 : few == 2 ? sums_of_2 : sums_of_3)(
-                row, weights + whole * depth, depth, words, first + whole, sums + whole);
+                row, weights + whole * depth, depth, words, offsets, first + whole, sums + whole);
         }
     }
     if ((depth & 3) != 0)
     {
         const uint32_t bytes = tail_of(row + depth, depth);
-        const uint32_t tail[2] = {helia_nn_even_bytes(0, bytes), helia_nn_odd_bytes(0, bytes)};
+        const uint32_t tail[2] = {helia_nn_even_bytes(offsets, bytes), helia_nn_odd_bytes(offsets, bytes)};
         add_tails(tail, NULL, weights + depth, depth, channels, sums);
     }
 }
 
-/* Up to so many channels, it does not pay to widen a row before its products. */
-#define CHANNELS_OF_BYTES 24
+/* Up to so many channels, it does not pay to widen a row before its products; nor does it where that is done again and again. */
+#define CHANNELS_OF_BYTES 12
 
 /* Whether sums_of_one_row() is for a call. */
-static inline bool takes_bytes(int32_t rows, int32_t offset, int32_t channels, int32_t depth)
+static inline bool takes_bytes(int32_t rows, int32_t channels, int32_t depth)
 {
-    return rows == 1 && offset == 0 && (channels <= CHANNELS_OF_BYTES || depth > WIDE_DEPTH);
+    return rows == 1 && (channels <= CHANNELS_OF_BYTES || depth > WIDE_DEPTH);
 }
 
-/* One row of bytes without an offset by all channels. */
+/* One row of bytes by all channels. */
 static void one_row_times_channels(
     const int8_t *row, const int8_t *rhs, int32_t channels, int32_t depth, const helia_nn_output_stage *stage, int8_t *output)
 {
     const int32_t *const start = stage->sums != NULL ? stage->sums : stage->bias;
+    const int32_t offset = stage->sums != NULL ? 0 : stage->input_offset;
     const int32_t step = stage->per_channel ? 1 : 0;
     int32_t sums[HELIA_NN_CHUNK];
     for (int32_t at = 0; at < channels; at += HELIA_NN_CHUNK)
     {
         const int32_t count = helia_nn_min(channels - at, HELIA_NN_CHUNK);
-        sums_of_one_row(row, rhs + at * depth, count, depth, start != NULL ? start + at : NULL, sums);
+        sums_of_one_row(row, offset, rhs + at * depth, count, depth, start != NULL ? start + at : NULL, sums);
         helia_nn_checked_row(stage->output_offset,
                              sums,
                              stage->multiplier + at * step,
@@ -195,9 +202,9 @@ void helia_nn_sums_s8(const int8_t *const bytes[2],
     uint32_t blocks[2][WIDE_DEPTH / 2];
     const uint32_t *const wide[2] = {blocks[0], blocks[1]};
     int32_t parts[2 * HELIA_NN_SUMS];
-    if (takes_bytes(rows, offset, channels, depth))
+    if (takes_bytes(rows, channels, depth))
     {
-        sums_of_one_row(bytes[0], weights, channels, depth, start, sums);
+        sums_of_one_row(bytes[0], offset, weights, channels, depth, start, sums);
         return;
     }
     for (int32_t done = 0; done < depth; done += WIDE_DEPTH)
@@ -239,6 +246,15 @@ static void split_row(const int16_t *from, int32_t depth, uint32_t *to)
         *to++ = helia_nn_lower_halves(first, second);
         *to++ = helia_nn_upper_halves(first, second);
     }
+}
+
+void helia_nn_narrow_sums_s16_s8(
+    const int16_t *values, const int8_t *weights, int32_t channels, int32_t depth, const int32_t *start, int32_t *sums)
+{
+    uint32_t block[HELIA_NN_NARROW_DEPTH / 2];
+    const uint32_t *const wide[2] = {block, NULL};
+    split_row(values, depth, block);
+    sums_of_chunk(wide, 1, weights, depth, channels, depth, start, sums);
 }
 
 void helia_nn_sums_s16_s8(const int16_t *values, const int8_t *weights, int32_t channels, int32_t depth, int64_t *sums)
@@ -346,7 +362,7 @@ void helia_nn_matmul_s8(const int8_t *lhs,
                         const helia_nn_output_stage *stage,
                         int8_t *output)
 {
-    if (takes_bytes(rows, stage->sums != NULL ? 0 : stage->input_offset, channels, depth))
+    if (takes_bytes(rows, channels, depth))
     {
         one_row_times_channels(lhs, rhs, channels, depth, stage, output);
     }

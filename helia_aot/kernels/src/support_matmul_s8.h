@@ -133,6 +133,13 @@ void helia_nn_sums_s8(const int8_t *const bytes[2],
                       const int32_t *start,
                       int32_t *sums);
 
+/* Numbers of a row for helia_nn_narrow_sums_s16_s8() at most: their sums fit into 32 bits. */
+#define HELIA_NN_NARROW_DEPTH 256
+
+/* The dot products of `depth` int16 numbers with at most HELIA_NN_CHUNK rows of weights, each added to its start value. */
+void helia_nn_narrow_sums_s16_s8(
+    const int16_t *values, const int8_t *weights, int32_t channels, int32_t depth, const int32_t *start, int32_t *sums);
+
 /* Adds the dot products of `depth` int16 numbers with at most HELIA_NN_SUMS rows of weights to `sums`. */
 void helia_nn_sums_s16_s8(const int16_t *values, const int8_t *weights, int32_t channels, int32_t depth, int64_t *sums);
 

@@ -171,8 +171,8 @@ static HELIA_NN_APART void sums_of_pair(const uint32_t *row0,
          "ldr %[u1], [%[w3]], #4\n\t" STEP_1X2("s0", "s3")
 
 /*
- * A function as sums_of_pair() for one row of words of a type and a number of channels that is a multiple of 4, 4 at least. `load` gives
- * `even` and `odd`, or `widen` does, from the word in `even`.
+ * A function as sums_of_pair() for one row of words of a type and a number of channels that is a multiple of 4, 4 at least. `load` or
+ * `widen` give `even` and `odd`.
  */
 #define DEFINE_SUMS_OF_ROW(name, type, load, widen)                                                                           \
     static HELIA_NN_APART void name(const type *row,                                                                          \
@@ -180,6 +180,7 @@ static HELIA_NN_APART void sums_of_pair(const uint32_t *row0,
                                     int32_t stride,                                                                           \
                                     int32_t channels,                                                                         \
                                     int32_t words,                                                                            \
+                                    uint32_t offsets,                                                                         \
                                     const int32_t *start,                                                                     \
                                     int32_t *sums)                                                                            \
     {                                                                                                                         \
@@ -189,7 +190,8 @@ static HELIA_NN_APART void sums_of_pair(const uint32_t *row0,
             int32_t words, to_next;                                                                                           \
             const int32_t *start;                                                                                             \
             int32_t *to, *end;                                                                                                \
-        } block = {row, words, 4 * (stride - words), start, sums, sums + channels};                                           \
+            uint32_t offsets;                                                                                                 \
+        } block = {row, words, 4 * (stride - words), start, sums, sums + channels, offsets};                                  \
         const int8_t *w = weights, *w3;                                                                                       \
         const type *x;                                                                                                        \
         int32_t s0, s1, s2, s3, count;                                                                                        \
@@ -242,22 +244,23 @@ static HELIA_NN_APART void sums_of_pair(const uint32_t *row0,
                          [row] "m"(block.row),                                                                                \
                          [words] "m"(block.words),                                                                            \
                          [to_next] "m"(block.to_next),                                                                        \
-                         [end] "m"(block.end)                                                                                 \
+                         [end] "m"(block.end),                                                                                \
+                         [offsets] "m"(block.offsets)                                                                         \
                        : "cc", "memory");                                                                                     \
     }
 
-/* A widened row; and a row of bytes, which costs no more where it is read for four channels at a time. */
+/* A widened row, whose `offsets` are not used; and a row of bytes to which they are added. */
 DEFINE_SUMS_OF_ROW(sums_of_row, uint32_t, "ldr %[even], [%[x]], #4\n\tldr %[odd], [%[x]], #4\n\t", "")
 DEFINE_SUMS_OF_ROW(sums_of_bytes,
                    int8_t,
-                   "ldr %[even], [%[x]], #4\n\t",
-                   "sxtb16 %[odd], %[even], ror #8\n\tsxtb16 %[even], %[even]\n\t")
+                   "ldr %[t], [%[x]], #4\n\tldr %[odd], %[offsets]\n\t",
+                   "sxtab16 %[even], %[odd], %[t]\n\tsxtab16 %[odd], %[odd], %[t], ror #8\n\t")
 
 #undef DEFINE_SUMS_OF_ROW
 /* One to three channels by four bytes of depth, in 10, 14 and 19 cycles. */
 #define UNPACK                                                                                                                \
-    "sxtb16 %[odd], %[even], ror #8\n\t"                                                                                      \
-    "sxtb16 %[even], %[even]\n\t"
+    "sxtab16 %[odd], %[offsets], %[even], ror #8\n\t"                                                                         \
+    "sxtab16 %[even], %[offsets], %[even]\n\t"
 #define STEP_OF_1                                                                                                             \
     "ldr %[even], [%[x]], #4\n\t"                                                                                             \
     "ldr %[u0], [%[w0]], #4\n\t" UNPACK "sxtb16 %[t], %[u0]\n\t"                                                             \
@@ -275,23 +278,29 @@ DEFINE_SUMS_OF_ROW(sums_of_bytes,
               "smlad %[s2], %[even], %[t], %[s2]\n\t"                                                                         \
               "smlad %[s2], %[odd], %[u0], %[s2]\n\t"
 
-/* A function that sets 1 to 3 sums to start values and the products of `words` words of a row, 1 at least, and as many channels. */
+/* A function as sums_of_bytes() for 1 to 3 channels. */
 #define DEFINE_SUMS_OF_FEW(name, channels, step)                                                                              \
     static HELIA_NN_APART void name(                                                                                          \
-        const int8_t *x, const int8_t *weights, int32_t stride, int32_t words, const int32_t *start, int32_t *sums)           \
+        const int8_t *x,                                                                                                      \
+        const int8_t *weights,                                                                                                \
+        int32_t stride,                                                                                                       \
+        int32_t words,                                                                                                        \
+        uint32_t offsets,                                                                                                     \
+        const int32_t *start,                                                                                                 \
+        int32_t *sums)                                                                                                        \
     {                                                                                                                         \
         const int8_t *w0 = weights, *w1 = weights + stride, *w2 = w1 + stride;                                                \
         int32_t s0 = start[0], s1 = channels > 1 ? start[1] : 0, s2 = channels > 2 ? start[2] : 0;                            \
-        int32_t n = words >> 2, rest = words & 3;                                                                             \
+        int32_t n = words;                                                                                                    \
         uint32_t u0, u1, even, odd, t;                                                                                        \
-        __asm volatile("cmp %[rest], #0\n\t"                                                                                  \
-                       "beq 2f\n"                                                                                    \
-                       "1:\n\t" step "subs %[rest], #1\n\t"                                                                  \
-                       "bne 1b\n"                                                                                             \
+        __asm volatile("b 2f\n"                                                                                               \
+                       "1:\n\t" step "sub %[n], #1\n"                                                                         \
                        "2:\n\t"                                                                                               \
+                       "tst %[n], #3\n\t"                                                                                     \
+                       "bne 1b\n\t"                                                                                           \
                        "cmp %[n], #0\n\t"                                                                                     \
                        "beq 4f\n"                                                                                             \
-                       "3:\n\t" step step step step "subs %[n], #1\n\t"                                                      \
+                       "3:\n\t" step step step step "subs %[n], #4\n\t"                                                      \
                        "bne 3b\n"                                                                                             \
                        "4:\n\t"                                                                                               \
                        : [s0] "+r"(s0),                                                                                       \
@@ -302,13 +311,12 @@ DEFINE_SUMS_OF_ROW(sums_of_bytes,
                          [w1] "+r"(w1),                                                                                       \
                          [w2] "+r"(w2),                                                                                       \
                          [n] "+r"(n),                                                                                         \
-                         [rest] "+r"(rest),                                                                                   \
                          [u0] "=&r"(u0),                                                                                      \
                          [u1] "=&r"(u1),                                                                                      \
                          [even] "=&r"(even),                                                                                  \
                          [odd] "=&r"(odd),                                                                                    \
                          [t] "=&r"(t)                                                                                         \
-                       :                                                                                                      \
+                       : [offsets] "r"(offsets)                                                                               \
                        : "cc", "memory");                                                                                     \
         sums[0] = s0;                                                                                                         \
         if (channels > 1)                                                                                                     \
