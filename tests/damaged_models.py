@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from control_flow_models import KINDS, branch, recurrent
 from drawn_models import PAIRS, drawn
 from tflite_models import DTYPES, ModelBuilder, Operator, Tensor
 
@@ -101,9 +102,24 @@ def movement() -> Model:
     return model, [x], outputs
 
 
-MODELS: Final = (layers, movement)
+def jumps() -> Model:
+    """Two loops that recur, and a branch."""
+    model, inputs, outputs = recurrent(3, 2, "int8")
+    shape = model.tensors[outputs[0]].shape
+    flag = model.tensor((1,), dtype="bool", name="flag")
+    y = model.tensor(shape, **KINDS["int8"], name="y")
+    numbers = [
+        model.subgraph(branch(op_type, "int8", shape), inputs=[0, 1], outputs=[2])
+        for op_type in ("ADD", "SUB")
+    ]
+    options = {"ThenSubgraphIndex": numbers[0], "ElseSubgraphIndex": numbers[1]}
+    model.operator("IF", [flag, outputs[0], inputs[0]], [y], ("IfOptions", options))
+    return model, [flag, *inputs], [y]
+
+
+MODELS: Final = (layers, movement, jumps)
 BASES: Final = (*MODELS, *PAIRS)
-"""Models that are damaged: two networks, and one of every operator and type."""
+"""Models that are damaged: three networks, and one of every operator and type."""
 
 
 def model_of(base: int) -> Model:
@@ -228,14 +244,16 @@ def _other_operator(rng: np.random.Generator, operator: Operator, tensors: int) 
 def _edited(rng: np.random.Generator, base: int) -> bytes:
     """Writes a model of which one or two tensors or operators are wrong."""
     model, inputs, outputs = model_of(base)
+    parts = [model, *(inner for inner, _, _ in model.subgraphs)]
     for _ in range(rng.integers(1, 3)):
+        part = parts[int(rng.integers(len(parts)))]
         if rng.integers(3):
-            position = int(rng.integers(len(model.tensors)))
-            model.tensors[position] = _other_tensor(rng, model.tensors[position])
+            position = int(rng.integers(len(part.tensors)))
+            part.tensors[position] = _other_tensor(rng, part.tensors[position])
         else:
-            position = int(rng.integers(len(model.operators)))
-            operator = model.operators[position]
-            model.operators[position] = _other_operator(rng, operator, len(model.tensors))
+            position = int(rng.integers(len(part.operators)))
+            operator = part.operators[position]
+            part.operators[position] = _other_operator(rng, operator, len(part.tensors))
     return model.build(inputs=inputs, outputs=outputs)
 
 

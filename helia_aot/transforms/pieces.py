@@ -8,9 +8,8 @@ between pieces, and one CONCATENATION of all rows at the end is left.
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -49,22 +48,26 @@ class Pieces:
 
     def simplified(self, operator: Operator) -> list[Operator]:
         """Gives the operator, what computes its output from pieces, or nothing where a piece is the output."""
-        rule = {"CONCATENATION": self._concatenation, "GATHER": self._gather, "SLICE": self._slice}
-        found = rule.get(operator.op_type)
-        return [operator] if found is None else found(operator)
-
-    def _number(self, tensor_id: str | None) -> np.ndarray[Any, Any] | None:
-        return None if tensor_id is None else self._tensors[tensor_id].data
-
-    def _concatenation(self, operator: Operator) -> list[Operator]:
-        output = self._tensors[operator.outputs[0]]
-        axis = operator.attributes.axis % max(1, len(output.shape))
-        if operator.attributes.activation != "NONE":
+        inputs = [self._tensors[i] for i in operator.inputs if i is not None]
+        if len(inputs) != len(operator.inputs) or len(operator.outputs) != 1:
             return [operator]
+        found: list[Operator] | None = None
+        if operator.op_type == "CONCATENATION":
+            found = self._concatenation(operator, [tensor.id for tensor in inputs])
+        elif operator.op_type == "GATHER" and len(inputs) == 2:
+            found = self._gather(operator, *inputs)
+        elif operator.op_type == "SLICE" and len(inputs) == 3:
+            found = self._slice(operator, *inputs)
+        return [operator] if found is None else found
+
+    def _concatenation(self, operator: Operator, inputs: Sequence[str]) -> list[Operator] | None:
+        rank = len(self._tensors[operator.outputs[0]].shape)
+        axis = operator.attributes.axis
+        if not -rank <= axis < rank or operator.attributes.activation != "NONE":
+            return None
+        axis %= rank
         parts: list[str] = []
-        for tensor_id in operator.inputs:
-            if tensor_id is None:
-                return [operator]
+        for tensor_id in inputs:
             joined = self._joined.get(tensor_id)
             if joined is not None and joined.axis == axis:
                 parts += joined.parts
@@ -72,13 +75,17 @@ class Pieces:
                 parts.append(tensor_id)
         return self._join(operator, axis, parts)
 
-    def _join(self, operator: Operator, axis: int, parts: list[str]) -> list[Operator]:
-        """Gives what puts parts together, all of one quantization; one part is the output."""
+    def _join(self, operator: Operator, axis: int, parts: list[str]) -> list[Operator] | None:
+        """Gives what puts parts together; one part is the output. None where the parts do not make the output."""
         output = self._tensors[operator.outputs[0]]
-        kinds = {(self._tensors[part].dtype, self._tensors[part].quantization) for part in parts}
-        if kinds != {(output.dtype, output.quantization)}:
-            return [operator]
-        if len(parts) == 1 and self._tensors[parts[0]].shape == output.shape:
+        tensors = [self._tensors[part] for part in parts]
+        if {(t.dtype, t.quantization) for t in tensors} != {(output.dtype, output.quantization)}:
+            return None
+        if {_beside(t, axis) for t in tensors} != {_beside(output, axis)}:
+            return None
+        if sum(t.shape[axis] for t in tensors) != output.shape[axis]:
+            return None
+        if len(parts) == 1:
             self._same[output.id] = parts[0]
             return []
         self._joined[output.id] = _Joined(axis, tuple(parts))
@@ -87,37 +94,30 @@ class Pieces:
             replace(operator, op_type="CONCATENATION", inputs=tuple(parts), attributes=attributes)
         ]
 
-    def _slice(self, operator: Operator) -> list[Operator]:
-        source = self._tensors[operator.inputs[0] or ""]
-        begin, size = map(self._number, operator.inputs[1:3])
-        if (
-            begin is None
-            or size is None
-            or begin.size != len(source.shape)
-            or size.size != begin.size
-        ):
-            return [operator]
-        starts = [int(value) for value in begin]
+    def _slice(
+        self, operator: Operator, source: Tensor, begin: Tensor, size: Tensor
+    ) -> list[Operator] | None:
+        starts, counts = _integers(begin), _integers(size)
+        if starts is None or counts is None or not len(starts) == len(counts) == len(source.shape):
+            return None
         shape = tuple(
-            extent - start if count == -1 else int(count)
-            for extent, start, count in zip(source.shape, starts, size, strict=True)
+            extent - start if count == -1 else count
+            for extent, start, count in zip(source.shape, starts, counts, strict=True)
         )
         inside = zip(starts, shape, source.shape, strict=True)
         if not all(start >= 0 and 0 <= count <= extent - start for start, count, extent in inside):
-            return [operator]
+            return None
         output = replace(self._tensors[operator.outputs[0]], shape=shape)
         self._tensors[output.id] = output
-        if 0 in shape:
+        if 0 in shape and output.dtype.is_numeric:
             self._tensors[output.id] = replace(output, data=np.zeros(shape, output.dtype.numpy))
             return []
         joined = self._joined.get(source.id)
-        if joined is None:
-            return [operator]
-        others = [i for i in range(len(shape)) if i != joined.axis]
-        if any(shape[i] != source.shape[i] for i in others):
-            return [operator]
-        parts = self._between(joined, starts[joined.axis], starts[joined.axis] + shape[joined.axis])
-        return [operator] if parts is None else self._join(operator, joined.axis, parts)
+        if joined is None or _beside(output, joined.axis) != _beside(source, joined.axis):
+            return None
+        first = starts[joined.axis]
+        parts = self._between(joined, first, first + shape[joined.axis])
+        return None if parts is None else self._join(operator, joined.axis, parts)
 
     def _between(self, joined: _Joined, first: int, end: int) -> list[str] | None:
         """Gives the parts from one index on to another; None where these lie inside of parts."""
@@ -130,19 +130,29 @@ class Pieces:
             edges.add(place)
         return found if {first, end} <= edges else None
 
-    def _gather(self, operator: Operator) -> list[Operator]:
+    def _gather(self, operator: Operator, source: Tensor, indices: Tensor) -> list[Operator] | None:
         """Gives the RESHAPE of one part, where one index takes a part of extent 1."""
-        joined = self._joined.get(operator.inputs[0] or "")
-        index = self._number(operator.inputs[1])
-        if joined is None or index is None or index.size != 1 or operator.attributes.batch_dims:
-            return [operator]
-        source, output = self._tensors[operator.inputs[0] or ""], self._tensors[operator.outputs[0]]
-        at = int(index.reshape(()))
-        if operator.attributes.axis % len(source.shape) != joined.axis:
-            return [operator]
-        parts = self._between(joined, at, at + 1)
+        joined, index = self._joined.get(source.id), _integers(indices)
+        if joined is None or index is None or len(index) != 1 or operator.attributes.batch_dims:
+            return None
+        if operator.attributes.axis not in (joined.axis, joined.axis - len(source.shape)):
+            return None
+        parts = self._between(joined, index[0], index[0] + 1)
+        output = self._tensors[operator.outputs[0]]
         if not parts or self._tensors[parts[0]].elements != output.elements:
-            return [operator]
+            return None
         return [
             Operator(operator.node_id, "RESHAPE", (parts[0],), (output.id,), ReshapeAttributes())
         ]
+
+
+def _beside(tensor: Tensor, axis: int) -> tuple[int, ...] | None:
+    """Gives the extents of all dimensions but one; None where there is none of that number."""
+    return tensor.shape[:axis] + tensor.shape[axis + 1 :] if axis < len(tensor.shape) else None
+
+
+def _integers(tensor: Tensor) -> list[int] | None:
+    """Gives the elements of a constant of whole numbers."""
+    if tensor.data is None or tensor.data.dtype.kind not in "iu":
+        return None
+    return [int(value) for value in tensor.data.reshape(-1)]
