@@ -88,6 +88,9 @@ def _ends_problems(graph: Graph) -> list[Problem]:
     for role, ids in (("input", graph.inputs), ("output", graph.outputs)):
         for position, tensor_id in enumerate(ids):
             where = f"{role} {position} of the model"
+            dtype = graph.tensor(tensor_id).dtype
+            if not dtype.is_numeric:
+                problems.append(Problem(where, f"it has type {dtype}, which has no numbers"))
             if graph.tensor(tensor_id).is_constant:
                 problems.append(Problem(where, "it is a constant of the file"))
             elif tensor_id not in computed and tensor_id not in graph.inputs:

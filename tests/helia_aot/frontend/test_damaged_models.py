@@ -18,6 +18,7 @@ from typing import Any
 import damaged_models
 import numpy as np
 import pytest
+import tflite
 from conftest import REPOSITORY
 from tflite_models import ModelBuilder
 
@@ -177,3 +178,13 @@ def test_every_truncation_is_refused(tmp_path: Path) -> None:
         path.write_bytes(data[:size])
         with pytest.raises(ModelError):
             convert(ConvertConfig.model_validate({"model": {"path": path}}))
+
+
+def test_an_input_without_numbers_is_refused(tmp_path: Path) -> None:
+    model = ModelBuilder()
+    x, y = model.tensor((2, 3), dtype="resource"), model.tensor((2,), dtype="int32")
+    model.operator("SHAPE", [x], [y], ("ShapeOptions", {"OutType": tflite.TensorType.INT32}))
+    path = tmp_path / "model.tflite"
+    path.write_bytes(model.build(inputs=[x], outputs=[y]))
+    with pytest.raises(UnsupportedModelError, match="input 0 of the model: it has type resource"):
+        convert(ConvertConfig.model_validate({"model": {"path": path}}))
