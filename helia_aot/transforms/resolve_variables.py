@@ -13,7 +13,7 @@ import numpy as np
 from helia_aot.ir.graph import Graph, Operator, Tensor
 
 _READ, _ASSIGN = "READ_VARIABLE", "ASSIGN_VARIABLE"
-_MOST_BYTES: Final = 2**31
+_MOST_BYTES: Final = 2**26
 """No memory of a Cortex-M holds a larger variable."""
 
 
