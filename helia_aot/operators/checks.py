@@ -178,6 +178,17 @@ def check_rank(role: str, tensor: Tensor | None, ranks: Sequence[int]) -> list[s
     return []
 
 
+def check_product(source: Tensor, weights: Tensor, output: Tensor) -> list[str]:
+    """Checks that rows of an input and a filter of shape [channels, depth] make an output."""
+    channels, depth = weights.shape
+    if source.elements % depth or output.elements * depth != source.elements * channels:
+        return [
+            f"input {list(source.shape)} and output {list(output.shape)} do not fit the "
+            f"filter {list(weights.shape)}"
+        ]
+    return []
+
+
 def check_same_quantization(first: Tensor, second: Tensor) -> list[str]:
     """Checks that input and output are quantized alike, as operators that only move or select need it.
 

@@ -62,7 +62,7 @@ class ComputedFullyConnected:
             reasons.append("the weights are shuffled; supported: the default weight format")
         if reasons or source is None or weights is None:
             return reasons
-        channels, depth = weights.shape
+        channels = weights.shape[0]
         bias = rest[0] if rest else None
         if bias is not None:
             wanted = self._kind.dtype if self._kind else DType.INT32
@@ -71,12 +71,7 @@ class ComputedFullyConnected:
                     f"bias has type {bias.dtype} and {bias.elements} values; "
                     f"supported: {channels} of {wanted}"
                 )
-        if source.elements % depth or output.elements * depth != source.elements * channels:
-            reasons.append(
-                f"input {list(source.shape)} and output {list(output.shape)} do not fit the "
-                f"filter {list(weights.shape)}"
-            )
-        return reasons
+        return reasons + checks.check_product(source, weights, output)
 
     def macs(self, graph: Graph, operator: Operator) -> int:
         """Counts one multiply-accumulate for each weight and row of input."""

@@ -229,14 +229,9 @@ class FloatFullyConnected:
         assert source is not None
         assert weights is not None
         output = graph.tensor(operator.outputs[0])
-        channels, depth = weights.shape
+        channels = weights.shape[0]
         reasons += self._kind.check_bias(rest[0] if rest else None, channels)
-        if source.elements % depth or output.elements * depth != source.elements * channels:
-            reasons.append(
-                f"input {list(source.shape)} and output {list(output.shape)} do not fit the "
-                f"filter {list(weights.shape)}"
-            )
-        return reasons
+        return reasons + checks.check_product(source, weights, output)
 
     def macs(self, graph: Graph, operator: Operator) -> int:
         """Counts one multiply-accumulate for each weight and row of input."""

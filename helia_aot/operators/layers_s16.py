@@ -204,15 +204,10 @@ class FullyConnectedS16(_Layer):
         if reasons:
             return reasons
         source, weights, bias, output = _tensors(graph, operator)
-        channels, depth = weights.shape
+        channels = weights.shape[0]
         reasons += checks.check_filter(weights, axis=0, channels=channels)
         reasons += checks.check_bias(bias, channels, (DType.INT64, DType.INT32))
-        if source.elements % depth or output.elements * depth != source.elements * channels:
-            reasons.append(
-                f"input {list(source.shape)} and output {list(output.shape)} do not fit the "
-                f"filter {list(weights.shape)}"
-            )
-        return reasons
+        return reasons + checks.check_product(source, weights, output)
 
     def macs(self, graph: Graph, operator: Operator) -> int:
         """Counts one multiply-accumulate for each weight and row of input."""

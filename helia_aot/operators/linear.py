@@ -56,15 +56,10 @@ class FullyConnected:
             reasons.append("the weights are shuffled; supported: the default weight format")
         if reasons or source is None or weights is None:
             return reasons
-        channels, depth = weights.shape
+        channels = weights.shape[0]
         reasons += checks.check_filter(weights, axis=0, channels=channels)
         reasons += checks.check_bias(rest[0] if rest else None, channels)
-        if source.elements % depth or output.elements * depth != source.elements * channels:
-            reasons.append(
-                f"input {list(source.shape)} and output {list(output.shape)} do not fit the "
-                f"filter {list(weights.shape)}"
-            )
-        return reasons
+        return reasons + checks.check_product(source, weights, output)
 
     def macs(self, graph: Graph, operator: Operator) -> int:
         """Counts one multiply-accumulate for each weight and row of input."""
