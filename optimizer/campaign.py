@@ -76,7 +76,7 @@ from runners.registry import create_runner
 from search_spaces.build import SpaceSettings, build_space
 from search_spaces.plans import apply, plan_at, plan_key
 from search_spaces.rules import SPACE_KNOBS
-from search_spaces.space import SPACE_NAME, Choice, SearchSpace
+from search_spaces.space import SPACE_NAME, Choice, SearchSpace, plan_count
 
 
 def run_campaign(
@@ -436,7 +436,7 @@ def _make_folder(folder: Path) -> Path:
 
 
 def _report_opening(ledger: Ledger, space: SearchSpace, progress: Progress) -> None:
-    plans = "1 plan" if space.size == 1 else f"{space.size:,} plans"
+    plans = "1 plan" if space.size == 1 else f"{plan_count(space.size)} plans"
     progress.note(
         f"{plans}: {len(space.dimensions)} choices vary, {len(space.pinned)} are pinned, "
         f"{len(space.dropped)} are fixed (see {SPACE_NAME})"

@@ -17,6 +17,7 @@ from results.comparison import CampaignComparison, Difference
 from results.evidence import FailureClass, Optimality
 from results.summary import CampaignSummary
 from runners.measure import MeasureReport, OutputComparison
+from search_spaces.space import plan_count
 
 _ID_COLUMNS = 44
 """Ids are tensor names and can be very long; ``--json`` has them whole."""
@@ -129,7 +130,7 @@ def _search(summary: CampaignSummary) -> str:
         "no_gain": "search.no_gain plans in a row were not better",
     }[search.stop_reason]
     return (
-        f"searched: {search.plans_measured:,} of {search.space_size:,} plans measured, "
+        f"searched: {search.plans_measured:,} of {plan_count(search.space_size)} plans measured, "
         f"{search.trials} trials, {search.repeats} repeats"
         + (f", {search.cache_hits} from the measurement cache" if search.cache_hits else "")
         + f"; {why}"
@@ -150,7 +151,7 @@ def _optimality(optimality: Optimality) -> str:
 def status_parts(status: CampaignStatus) -> Iterator[RenderableType]:
     """Gives the status of a campaign."""
     yield Text(f"{status.campaign} on {status.platform}: {status.state}", "bold")
-    of = "" if status.space_size is None else f" of {status.space_size:,}"
+    of = "" if status.space_size is None else f" of {plan_count(status.space_size)}"
     yield Text(
         f"{status.plans_measured:,}{of} plans measured by {status.sampler}, {status.trials} trials, "
         f"{status.repeats} repeats, {status.cache_hits} from the measurement cache, "

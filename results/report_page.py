@@ -29,7 +29,7 @@ from results.records import Entry, TrialRecord
 from results.summary import CampaignSummary
 from runners.measurement import Measurement, MemorySections
 from search_spaces.rules import MODEL_ID
-from search_spaces.space import Dimension
+from search_spaces.space import Dimension, plan_count
 
 REPORT_NAME: Final = "report.html"
 
@@ -202,7 +202,10 @@ def _totals(evidence: Evidence, summary: CampaignSummary) -> list[tuple[str, str
             "from the best of the space",
             "unknown" if optimality is None else f"{optimality.gap:.2%}",
         ),
-        ("plans measured", f"{summary.search.plans_measured:,} of {summary.search.space_size:,}"),
+        (
+            "plans measured",
+            f"{summary.search.plans_measured:,} of {plan_count(summary.search.space_size)}",
+        ),
     ]
 
 

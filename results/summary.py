@@ -17,7 +17,7 @@ from results.evidence import (
     SearchFacts,
 )
 from runners.measurement import Measurement
-from search_spaces.space import Dimension, Pinned
+from search_spaces.space import Dimension, Pinned, plan_count
 
 SUMMARY_SCHEMA_VERSION: Literal[1] = 1
 
@@ -193,11 +193,14 @@ def _next_step(search: SearchFacts) -> str:
         return ""
     if search.stop_reason == "repeating":
         return (
-            f"the sampler proposes known plans only and {left} plans are left; "
+            f"the sampler proposes known plans only and {plan_count(left)} plans are left; "
             "--sampler brute_force --fresh measures them all"
         )
     if search.stop_reason == "no_gain":
-        return f"{left} plans are not measured; a larger search.no_gain continues"
+        return f"{plan_count(left)} plans are not measured; a larger search.no_gain continues"
     if search.stop_reason in ("trials", "timeout"):
-        return f"{left} plans are not measured; the same command with more --trials continues"
+        return (
+            f"{plan_count(left)} plans are not measured; "
+            "the same command with more --trials continues"
+        )
     return ""

@@ -92,6 +92,15 @@ class Dropped(StrictModel):
     reason: str
 
 
+_LARGEST_WRITTEN_OUT: Final = 10**15
+"""From here on a number of plans is a power of ten for the reader."""
+
+
+def plan_count(plans: int) -> str:
+    """Gives a number of plans for people, e.g. ``131,072`` or ``4.32e+35``."""
+    return f"{plans:,}" if plans < _LARGEST_WRITTEN_OUT else f"{plans:.3g}"
+
+
 class SearchSpace(StrictModel):
     """All plans that a campaign may propose.
 
