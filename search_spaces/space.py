@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Final, Literal
 
 from pydantic import Field, ValidationError, model_validator
@@ -98,7 +99,7 @@ _LARGEST_WRITTEN_OUT: Final = 10**15
 
 def plan_count(plans: int) -> str:
     """Gives a number of plans for people, e.g. ``131,072`` or ``4.32e+35``."""
-    return f"{plans:,}" if plans < _LARGEST_WRITTEN_OUT else f"{plans:.3g}"
+    return f"{plans:,}" if plans < _LARGEST_WRITTEN_OUT else f"{Decimal(plans):.3g}"
 
 
 class SearchSpace(StrictModel):
